@@ -241,6 +241,63 @@ defmodule NxVulkanGo.InstallerTest do
     assert {count(proxy), count(mirror)} == {1, 1}
   end
 
+  describe "the proxy of https" do
+    unless match?(
+             {:ok, _},
+             try do
+               {:ok, :public_key.cacerts_get()}
+             rescue
+               _ -> :none
+             end
+           ),
+           do:
+             @describetag(
+               skip: "this system has no certificates, without which https asks nobody"
+             )
+
+    test "is asked for a tunnel, with the user of its URL", context do
+      for {answer, said} <- [
+            {"403 No",
+             ~r/proxy of HTTPS_PROXY lets nobody through to mirror.invalid: it answers 403 No; a machine/},
+            {"407 User",
+             ~r"proxy of HTTPS_PROXY wants a user: write HTTPS_PROXY as http://USER:PASSWORD@HOST:PORT; a"}
+          ] do
+        port = answering(answer)
+        System.put_env("HTTPS_PROXY", "http://me:se%20cret@127.0.0.1:#{port}")
+        refused!([base_url: "https://mirror.invalid/x"] ++ context.options, said)
+        assert_received {:asked, head}
+        assert head =~ ~r"^CONNECT mirror.invalid:443 HTTP/1.1\r\n"
+        assert head =~ "roxy-authorization: Basic " <> Base.encode64("me:se cret")
+      end
+    end
+
+    # A proxy that answers one request, and tells this process what it was.
+    defp answering(status) do
+      {:ok, listener} = :gen_tcp.listen(0, [:binary, ip: {127, 0, 0, 1}, active: false])
+      {:ok, port} = :inet.port(listener)
+      test = self()
+
+      spawn_link(fn ->
+        {:ok, socket} = :gen_tcp.accept(listener)
+        send(test, {:asked, head(socket, "")})
+        :gen_tcp.send(socket, "HTTP/1.1 #{status}\r\ncontent-length: 0\r\n\r\n")
+        # Until the client has had enough.
+        :gen_tcp.recv(socket, 0)
+      end)
+
+      port
+    end
+
+    defp head(socket, text) do
+      if text =~ "\r\n\r\n" do
+        text
+      else
+        {:ok, more} = :gen_tcp.recv(socket, 0)
+        head(socket, text <> more)
+      end
+    end
+  end
+
   describe "two at once" do
     test "of a VM share a download", context do
       mirror = Mirror.start(%{@name => {:slow, context.bytes, true}})
@@ -391,7 +448,8 @@ defmodule NxVulkanGo.InstallerTest do
     for {type, architecture, bits, said} <- [
           {{:unix, :linux}, "armv7l-unknown-linux-gnueabihf", 32,
            "no nxvk-node for this system (linux, armv7l"},
-          {{:unix, :linux}, "x86_64-alpine-linux-musl", 64, ~r"archives for Linux need glibc.* -I /lib/ld-musl-x86_64.so.1\""},
+          {{:unix, :linux}, "x86_64-alpine-linux-musl", 64,
+           ~r"archives for Linux need glibc.*-I /lib/ld-musl-x86_64.so.1"},
           {{:unix, :openbsd}, "amd64-unknown-openbsd", 64, "build it from its source with Go"}
         ] do
       error = assert_raise Error, fn -> Platform.name!(type, architecture, bits) end

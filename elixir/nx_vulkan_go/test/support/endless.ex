@@ -8,8 +8,15 @@ defmodule NxVulkanGo.Endless do
   @doc "Turns for ever where `x` is positive, with a hook `:turn` each time."
   defn turning(x) do
     while x, x > 0 do
-      hook(x + 1 - 1, :turn)
+      told(x + 1 - 1)
     end
+  end
+
+  # Later releases than Nx 0.13 have hook under another name.
+  if Code.ensure_loaded?(Nx.Defn.Kernel) and function_exported?(Nx.Defn.Kernel, :io_call, 2) do
+    defnp told(x), do: io_call(x, :turn)
+  else
+    defnp told(x), do: hook(x, :turn)
   end
 
   @doc "Takes the sine again and again, and tells nobody."

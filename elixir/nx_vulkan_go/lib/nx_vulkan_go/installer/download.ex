@@ -250,6 +250,18 @@ defmodule NxVulkanGo.Installer.Download do
     end
   end
 
+  defp reason(url, {:could_not_establish_ssl_tunnel, {_version, status, phrase}}) do
+    host = URI.parse(url).host
+
+    text =
+      if status == 407,
+        do: "wants a user: write HTTPS_PROXY as http://USER:PASSWORD@HOST:PORT",
+        else: "lets nobody through to #{host}: it answers #{status} #{phrase}"
+
+    {if(status in [502, 503, 504], do: :broken, else: :refused),
+     "the proxy of HTTPS_PROXY #{text}"}
+  end
+
   defp reason(url, reason),
     do: {:broken, "the connection to #{url} broke off: #{inspect(reason)}"}
 

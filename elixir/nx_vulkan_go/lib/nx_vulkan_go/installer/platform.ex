@@ -17,8 +17,9 @@ defmodule NxVulkanGo.Installer.Platform do
     if os == :linux and architecture =~ "musl" do
       raise Error.new(:not_installed, """
             there is no nxvk-node for #{architecture}, because the archives for Linux need glibc; use an image \
-            with glibc, such as Debian's, or build it and set config :nx_vulkan_go, binary: \
-            CGO_ENABLED=0 go build -ldflags "-I /lib/ld-musl-#{architecture |> String.split("-") |> hd()}.so.1" ./cmd/nxvk-node\
+            with glibc, such as Debian's, or build it from its source, by CGO_ENABLED=0 go build -ldflags \
+            "-I /lib/ld-musl-#{architecture |> String.split("-") |> hd()}.so.1" ./cmd/nxvk-node, and name it by \
+            config :nx_vulkan_go, binary:\
             """)
     end
 
