@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"slices"
 
 	"nxvk/gen/exec/queue"
@@ -60,6 +61,9 @@ func (e *Executor) follow(q *Queue, r request) bool {
 		r.prog = q.programs.Find(r.in.Key)
 		r.held = q.hold(r.in)
 		r.wants = q.want(r.in)
+		if r.in.Op.IsCollective() {
+			r.round = q.beginRound(0)
+		}
 		f.expect(r.in.Outs)
 	}
 	f.push(r)
@@ -213,6 +217,8 @@ func (ip *interpreter) runAsync(q *Queue, in *wire.Instr) bool {
 	return true
 }
 
+var errSessionEnded = errors.New("its session has ended")
+
 // end drops what a queue has in hand.
 func (q *Queue) end() {
 	for i := range q.queue.All() {
@@ -229,7 +235,7 @@ func (q *Queue) end() {
 	q.dropJob()
 	q.dropExports()
 	if q.incoming != nil {
-		q.incoming.drop()
+		q.incoming.drop(&wire.Fault{Kind: wire.Cancelled, Err: errSessionEnded})
 	}
 	for _, x := range q.above {
 		x.End()
@@ -239,6 +245,9 @@ func (q *Queue) end() {
 	q.programs.End()
 	for _, f := range q.asyncs {
 		f.end()
+	}
+	if q.place != nil {
+		q.place.Leave(errSessionEnded)
 	}
 	q.asyncs, q.pending, q.makers, q.wanted = nil, nil, nil, nil
 }

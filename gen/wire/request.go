@@ -63,7 +63,31 @@ type Options struct {
 	Sweep       bool          // the client answers requests to sweep
 	Deadline    time.Duration // of an instruction or a run; 0 is none
 	DeadlineSet bool          // the client gives a Deadline
+	Mesh        *Mesh         // the mesh of the session; nil if the client names none
 	Weight      int           // share beside other sessions, 1 to MaxWeight; 0 if the client gives none
+}
+
+// Mesh is a place in a mesh.
+type Mesh struct {
+	ID   string
+	Rank int
+	Size int
+}
+
+// MaxRanks bounds the size of a mesh.
+const MaxRanks = 1024
+
+// meshOf reads {Id, Rank, Size}.
+func meshOf(t etf.Term) (*Mesh, bool) {
+	tuple, ok := t.(etf.Tuple)
+	if !ok || len(tuple) != 3 {
+		return nil, false
+	}
+	id, isBinary := tuple[0].([]byte)
+	rank, err := integer(tuple[1])
+	size, err2 := integer(tuple[2])
+	ok = isBinary && len(id) > 0 && len(id) <= MaxKey && err == nil && err2 == nil && rank >= 0 && rank < size && size <= MaxRanks
+	return &Mesh{ID: string(id), Rank: rank, Size: size}, ok
 }
 
 // Weights of sessions.
@@ -220,7 +244,7 @@ func decodeOptions(t etf.Term) (o Options, err error) {
 	o.Limit = math.MaxInt64
 	for _, p := range m {
 		if !o.set(p.Key, p.Value) {
-			return o, bad("options are limit, label, digest, deadline, weight and sweep; see gen/README.md")
+			return o, bad("options are limit, label, digest, deadline, weight, sweep and mesh; see gen/README.md")
 		}
 	}
 	return o, nil
@@ -258,6 +282,9 @@ func (o *Options) set(key, value etf.Term) (ok bool) {
 		var b []byte
 		b, ok = value.([]byte)
 		o.Digest = string(b)
+		return ok
+	case etf.Atom("mesh"):
+		o.Mesh, ok = meshOf(value)
 		return ok
 	case etf.Atom("sweep"):
 		o.Sweep = value == etf.Atom("true")

@@ -266,8 +266,8 @@ func (s *Step) candidates() []ops.ID {
 	return ids
 }
 
-// IsControl reports whether an operation is control flow, or a message to the client: it needs
-// a program around it.
+// IsControl reports whether an operation is control flow, a message to the client, or a collective: no
+// other instruction moves past it.
 func IsControl(op ops.Op) bool {
-	return op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback
+	return op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback || op.IsCollective()
 }
