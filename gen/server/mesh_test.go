@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -85,4 +86,60 @@ func TestMeshFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestShareOfServers: a program is divided over two servers by the messages of the protocol.
+func TestShareOfServers(t *testing.T) {
+	first, other := newServers(t, nil)
+	clients := []*client{first.client(), other.client()}
+	param := tuple{int64(1), atom("f32"), tuple{int64(4)}}
+	total := tuple{atom("sum"), list{tuple{int64(2), atom("f32"), tuple{}}}, list{int64(1)}, list{list{int64(0)}, atom("false")}}
+	scaled := tuple{atom("multiply"), list{tuple{int64(3), atom("f32"), tuple{int64(4)}}}, list{int64(1), int64(2)}, list(nil)}
+	region := tuple{list{param}, list{total, scaled}, list{int64(3)}}
+	for rank, c := range clients {
+		c.joins("m", int64(rank), 2)
+		share := tuple{tuple{int64(2)}, int64(rank), list{list{list{int64(0)}}}}
+		x := float32(2 * rank)
+		c.stream(tuple{atom("program"), list(nil), list(nil), list{[]byte("p"), region, share}}, tensor(1, x+1, x+2),
+			tuple{atom("run"), result(2, 2), list{int64(1)}, list{[]byte("p"), atom("nil"), atom("nil"), int64(5)}})
+	}
+	for rank, c := range clients {
+		x := float32(2 * rank)
+		c.wantFloats(2, 10*(x+1), 10*(x+2))
+		got := c.ok(tuple{atom("shares"), []byte("p")})
+		want := "[{values [{{f32 {4}} [[0]]}]} {notes [{sum all_reduce of f32 among 2 ranks 4}]}]"
+		if text := printed(got); text != want {
+			t.Errorf("got %s, want %s", text, want)
+		}
+		c.stream(tuple{atom("program"), list(nil), list(nil), list{[]byte("bad"), region, tuple{tuple{int64(3)}, int64(0), list{list{list{int64(0)}}}}}})
+		c.wantError(c.ask(c.server, tuple{atom("shares"), []byte("bad")}), "bad_argument")
+		c.wantError(c.ask(c.server, tuple{atom("shares"), []byte("none")}), "unknown_program")
+	}
+}
+
+// printed is a term in the notation of Go, with binaries as texts.
+func printed(t etf.Term) string {
+	switch x := t.(type) {
+	case []byte:
+		return string(x)
+	case etf.Map:
+		var parts []string
+		for _, p := range x {
+			parts = append(parts, "{"+printed(p.Key)+" "+printed(p.Value)+"}")
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	case etf.List:
+		return "[" + printedAll(x) + "]"
+	case etf.Tuple:
+		return "{" + printedAll(etf.List(x)) + "}"
+	}
+	return fmt.Sprint(t)
+}
+
+func printedAll(list etf.List) string {
+	var parts []string
+	for _, x := range list {
+		parts = append(parts, printed(x))
+	}
+	return strings.Join(parts, " ")
 }

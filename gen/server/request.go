@@ -17,6 +17,7 @@ import (
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 	"nxvk/ops"
+	"nxvk/synth/spmd"
 )
 
 // handleCall answers a request to the device server, also after a panic.
@@ -110,6 +111,10 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		})
 	case wire.Explain:
 		d.exec.Explain(q, r.Key, r.Measure, func(parts []explain.Part, err error) { d.replyExplained(c, q, parts, r.Measure, err) })
+	case wire.Shares:
+		d.exec.Shares(q, r.Key, func(s *spmd.Result, err error) {
+			d.replyResult(c, func() etf.Term { return sharesTerm(s) }, err)
+		})
 	case wire.Stop:
 		d.stopSample(c, q, r.Run)
 	case wire.Close:

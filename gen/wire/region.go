@@ -14,17 +14,18 @@ const MaxKey = 64
 
 // Defines are the attributes of the instructions program, run, shader and forget.
 type Defines struct {
-	Key       string      // of the program
-	Keys      []string    // of those to forget
-	Program   *ops.Region // the program, nil where it is malformed
-	Broken    error       // why it is malformed
-	Shader    []byte      // SPIR-V of the client
-	Callbacks *etf.Pid    // the process that gets hooks and callbacks of a run, or nil
-	Context   *Context    // the trace context of a run, or nil
-	Round     uint64      // of the collectives of a run; 0 where it names none
+	Key       string         // of the program
+	Keys      []string       // of those to forget
+	Program   *ops.Region    // the program, nil where it is malformed
+	Broken    error          // why it is malformed
+	Share     *ops.Partition // the rank whose share of Program it defines; nil for the whole
+	Shader    []byte         // SPIR-V of the client
+	Callbacks *etf.Pid       // the process that gets hooks and callbacks of a run, or nil
+	Context   *Context       // the trace context of a run, or nil
+	Round     uint64         // of the collectives of a run; 0 where it names none
 }
 
-// decodeDefines reads [Key, Region] of program, [Key, Binary] of shader,
+// decodeDefines reads [Key, Region] and Share of program, [Key, Binary] of shader,
 // [Key, Callbacks], Context and Round of run, and [Keys] of forget. A malformed region
 // is no error here: the runs of the key report it.
 func decodeDefines(op ops.Op, t etf.Term) (d Defines, err error) {
@@ -42,8 +43,14 @@ func decodeDefines(op ops.Op, t etf.Term) (d Defines, err error) {
 		}
 		list = list[:2]
 	}
+	if op == ops.Program && len(list) == 3 {
+		if d.Share, err = decodeShare(list[2]); err != nil {
+			return d, err
+		}
+		list = list[:2]
+	}
 	if !ok || len(list) != 2 {
-		return d, bad("attributes are [Key, Region] of a program; of a run [Key, Callbacks], and then Context and Round")
+		return d, bad("attributes are [Key, Region] of a program, and then Share; of a run [Key, Callbacks], and then Context and Round")
 	}
 	if d.Key, err = programKey(list[0]); err != nil {
 		return d, err

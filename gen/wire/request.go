@@ -30,6 +30,7 @@ const (
 	LeapfrogSteps Verb = "leapfrog"
 	Summarize     Verb = "summary"
 	Explain       Verb = "explain"
+	Shares        Verb = "shares"
 	Memory        Verb = "memory"
 	Info          Verb = "info"
 )
@@ -49,7 +50,7 @@ type Request struct {
 	Chain       *Chain
 	Leapfrog    *Leapfrog
 	Summary     *Summary
-	Key         string   // of the program to Explain, or of the Shader
+	Key         string   // of the program of Explain and Shares, or of the Shader
 	Measure     bool     // Explain measures the parts of the program
 	Context     *Context // the trace context of a Download, or nil
 }
@@ -141,6 +142,9 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Explain) && (len(tuple) == 2 || len(tuple) == 3 && tuple[2] == etf.Atom("profile")):
 		key, err := programKey(tuple[1])
 		return Request{Verb: Explain, Key: key, Measure: len(tuple) == 3}, err
+	case name == etf.Atom(Shares) && len(tuple) == 2:
+		key, err := programKey(tuple[1])
+		return Request{Verb: Shares, Key: key}, err
 	case name == etf.Atom(Close) && len(tuple) == 2:
 		pid, ok := tuple[1].(etf.Pid)
 		if !ok {
