@@ -164,6 +164,13 @@ const (
 	// table_composite.go
 	Attention
 
+	// table_collective.go
+	AllReduce
+	AllGather
+	ReduceScatter
+	AllToAll
+	CollectiveBroadcast
+
 	Count // the number of operations
 )
 
@@ -178,7 +185,7 @@ var byName = make(map[string]Op, Count)
 func init() {
 	for _, block := range []map[Op]Info{
 		controlRows, binaryRows, unaryRows, reduceRows, shapeRows,
-		indexRows, windowRows, orderRows, transformRows, linalgRows, foldRows, compositeRows,
+		indexRows, windowRows, orderRows, transformRows, linalgRows, foldRows, compositeRows, collectiveRows,
 	} {
 		for op, row := range block {
 			enter(op, row)

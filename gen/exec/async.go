@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"slices"
 
 	"nxvk/gen/exec/queue"
@@ -67,6 +68,9 @@ func (e *Executor) follow(q *Queue, r request) bool {
 		r.prog = q.programs.Find(r.in.Key)
 		r.held = q.hold(r.in)
 		r.wants = q.want(r.in)
+		if r.in.Op.IsCollective() {
+			r.round = q.beginRound(0)
+		}
 		f.expect(r.in.Outs)
 	}
 	f.push(r)
@@ -223,6 +227,8 @@ func (ip *interpreter) runAsync(q *Queue, in *wire.Instr) bool {
 	return true
 }
 
+var errSessionEnded = errors.New("its session has ended")
+
 // end drops what a queue has in hand.
 func (q *Queue) end() {
 	for i := range q.queue.All() {
@@ -239,7 +245,7 @@ func (q *Queue) end() {
 	q.dropJob()
 	q.dropExports()
 	if q.incoming != nil {
-		q.incoming.drop()
+		q.incoming.drop(&wire.Fault{Kind: wire.Cancelled, Err: errSessionEnded})
 	}
 	for _, x := range q.above {
 		x.End()
@@ -249,6 +255,9 @@ func (q *Queue) end() {
 	q.programs.End()
 	for _, f := range q.asyncs {
 		f.end()
+	}
+	if q.place != nil {
+		q.place.Leave(errSessionEnded)
 	}
 	q.asyncs, q.pending, q.makers, q.wanted, q.awaited = nil, nil, nil, nil, nil
 }

@@ -60,14 +60,16 @@ func (ip *interpreter) cancel(q *Queue, ids []int) {
 func (ip *interpreter) cancelIn(q *Queue, ended map[ops.ID]bool) {
 	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	var underWay *run
-	var incoming *deviceImport
+	var incoming incoming
 	for i := range q.queue.All() {
 		in := q.queue.At(i).in
 		switch {
-		case in != nil && q.incoming != nil && q.incoming.in == in:
-			if ended[in.Outs[0].ID] {
+		case in != nil && q.incoming != nil && q.incoming.of() == in:
+			if len(in.Outs) > 0 && ended[in.Outs[0].ID] {
 				incoming = q.incoming
 			}
+		case in != nil && in.Op.IsCollective() && len(in.Outs) > 0 && ended[in.Outs[0].ID]:
+			in.Err = gone
 		case in == nil || in.Op != ops.Run || len(in.Outs) == 0 || !ended[in.Outs[0].ID]:
 		case q.run != nil && q.run.in == in:
 			underWay = q.run
@@ -92,6 +94,10 @@ func (ip *interpreter) stop(q *Queue, r *run, err error) {
 	if q.job != nil {
 		q.job.behind = false
 		q.job.task.Cancel()
+	}
+	if q.incoming != nil {
+		q.incoming.drop(err)
+		ip.exec.Resume(q)
 	}
 	if r.call != nil {
 		r.call = nil

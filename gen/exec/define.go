@@ -8,7 +8,10 @@ import (
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
+	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/graph"
+	"nxvk/synth/spmd"
 )
 
 // definition is a program that is being made.
@@ -26,10 +29,10 @@ func (e *Executor) define(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if q.defining == nil {
 		d := &definition{}
 		q.defining = d
-		eval, region, broken, t := e.specializer.Evaluator(), in.Program, in.Broken, e.programTarget()
+		eval, region, broken, t, share := e.specializer.Evaluator(), in.Program, in.Broken, e.programTarget(), in.Share
 		if broken == nil && program.TakesLong(region) {
 			e.jobs.aside(q, kernels.WorkPlan, func(*sched.Worker) error {
-				d.Program = program.New(region, nil, eval, t)
+				d.Program = newProgram(region, share, nil, eval, t)
 				return nil
 			}, func(err error) {
 				if err != nil { // a panic, or the session has ended
@@ -40,7 +43,7 @@ func (e *Executor) define(q *Queue, in *wire.Instr) (wait queue.Wait) {
 			})
 			return queue.ForPlan
 		}
-		d.Program, d.ready = program.New(region, broken, eval, t), true
+		d.Program, d.ready = newProgram(region, share, broken, eval, t), true
 	}
 	d := q.defining
 	if !d.ready {
@@ -49,6 +52,39 @@ func (e *Executor) define(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	q.defining = nil
 	q.programs.Add(in.Key, d.Program, e.bounds)
 	return 0
+}
+
+// newProgram makes a program of a region, or of one rank's share of it.
+func newProgram(r *ops.Region, share *ops.Partition, broken error, eval graph.Eval, t *synth.Target) *program.Program {
+	if share == nil || broken != nil {
+		return program.New(r, broken, eval, t)
+	}
+	if _, err := r.CheckProgram(); err != nil {
+		return program.New(r, &wire.Fault{Kind: wire.BadArgument, Err: err}, eval, t)
+	}
+	part, err := spmd.Partition(r, share)
+	if err != nil {
+		return program.New(r, &wire.Fault{Kind: wire.BadArgument, Err: err}, eval, t)
+	}
+	p := program.New(part.Region, nil, eval, t)
+	p.Share = part
+	return p
+}
+
+// Shares tells how the values of a program are divided over its mesh, and what that takes.
+func (e *Executor) Shares(q *Queue, key string, done func(*spmd.Result, error)) {
+	e.Do(q, func(q *Queue) queue.Wait {
+		p, err := e.Program(q, key)
+		if err == nil && p.Share == nil {
+			err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the program was defined whole, without a share")}
+		}
+		if err != nil {
+			done(nil, err)
+			return 0
+		}
+		done(p.Share, nil)
+		return 0
+	})
 }
 
 // Program finds the program that an instruction or a request names. One that left

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"nxvk/gen/exec/devcopy"
-	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -37,14 +36,11 @@ type deviceImport struct {
 	in    *wire.Instr
 	from  Server
 
-	sender   *devcopy.Sender   // of the other Executor; nil before the value is offered
-	receiver *devcopy.Receiver // nil before there is memory for the value
-	feed     *feed.Feed        // what the device does for it; nil where the host keeps the value
-	mem      *store.Storage    // of the value here, held
-	copied   bool              // the receiver uses no memory any more
-	err      error
-	late     *time.Timer // ends it at the deadline of its session
-	ended    bool
+	sender *devcopy.Sender // of the other Executor; nil before the value is offered
+	arrival
+	err   error
+	late  *time.Timer // ends it at the deadline of its session
+	ended bool
 }
 
 // importFromDevice begins the import of a value that a session of another device has.
@@ -135,36 +131,11 @@ func (x *deviceImport) step(q *Queue) (wait queue.Wait) {
 
 // begin takes memory for the value and has the other device send it.
 func (x *deviceImport) begin(q *Queue) (wait queue.Wait, err error) {
-	e, t := x.exec, x.in.Outs[0].Type
-	if wait, err := e.memory.Reserve(q, int64(t.Bytes())); wait != 0 || err != nil {
+	if wait, err := x.take(x.exec, q, x.in.Outs[0].Type, x.done); wait != 0 || err != nil {
 		return wait, err
 	}
-	target := devcopy.Target{}
-	if e.dev == nil || t.Size() <= e.limit { // small values stay on the host until a kernel wants them
-		if x.mem, wait, err = e.memory.OnHost(q, t.Bytes()); wait != 0 || err != nil {
-			return wait, err
-		}
-		target.Host = x.mem.Host
-	} else {
-		if x.feed == nil {
-			x.feed = e.feeds.Feed(nil, nil) // a deadline of the session takes nothing back that others have sent
-			x.feed.SetWeight(q.Session.Weight)
-		}
-		buf, wait, err := e.memory.OnDevice(q, t.Bytes())
-		if wait != 0 || err != nil {
-			return wait, err
-		}
-		x.mem = &store.Storage{Dev: buf}
-		x.mem.Retain()
-		target.Buffer, target.Device, target.Feed = buf, e.dev, x.feed
-	}
-	q.Session.Charge(x.mem, int64(t.Bytes()))
-	x.receiver = devcopy.NewReceiver(devcopy.Config{
-		Copy:  func(to, from []byte, then func(error)) { e.transfers.copyApart(q, to, from, then) },
-		Error: e.DeviceError, Done: x.done,
-	}, target, t.Bytes())
 	if d := q.Session.Deadline; d > 0 {
-		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(late(d)) }) })
+		x.late = time.AfterFunc(d, func() { x.exec.cfg.Post(func() { x.fail(late(d)) }) })
 	}
 	x.start()
 	return 0, nil
@@ -183,6 +154,9 @@ func (x *deviceImport) start() {
 		})
 	}, func() { e.cfg.Post(func() { r.Fail(x.gone()) }) })
 }
+
+func (x *deviceImport) of() *wire.Instr    { return x.in }
+func (x *deviceImport) arriving() *arrival { return &x.arrival }
 
 // done notes that the value is there, or never will be.
 func (x *deviceImport) done(err error) {
@@ -220,9 +194,9 @@ func (x *deviceImport) cancel() {
 	}
 }
 
-// drop ends the import with its session.
-func (x *deviceImport) drop() {
-	x.fail(&wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the session has ended")})
+// drop ends the import, and nobody goes on with it.
+func (x *deviceImport) drop(err error) {
+	x.fail(err)
 	x.end()
 }
 
@@ -237,24 +211,4 @@ func (x *deviceImport) end() {
 	if x.receiver == nil || x.copied {
 		x.release()
 	}
-}
-
-// release lets go of the memory. The session holds that of a value that it has.
-func (x *deviceImport) release() {
-	if x.mem != nil {
-		x.mem.Drop()
-		x.mem = nil
-	}
-	if x.feed != nil {
-		x.feed.End()
-		x.feed = nil
-	}
-}
-
-// allocFeed returns the feed whose memory a queue takes.
-func (e *Executor) allocFeed(q *Queue) *feed.Feed {
-	if x := q.incoming; x != nil && x.feed != nil {
-		return x.feed
-	}
-	return e.Feed(q)
 }

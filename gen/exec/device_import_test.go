@@ -333,8 +333,8 @@ func TestDeviceImportEnds(t *testing.T) {
 		}},
 		{"deadline", wire.Deadline, func(p *pair, _, b *Queue) {
 			for _, f := range b.asyncs {
-				if f.incoming != nil && f.incoming.receiver != nil {
-					f.incoming.fail(late(time.Second))
+				if x, ok := f.incoming.(*deviceImport); ok && x.receiver != nil {
+					x.fail(late(time.Second))
 				}
 			}
 		}},

@@ -14,6 +14,7 @@ import (
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/memory"
+	"nxvk/gen/exec/mesh"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
@@ -52,6 +53,7 @@ type Config struct {
 	Name        string                   // of the device server; an import that names it is of this device
 	Incarnation uint64                   // of the device server
 	Server      func(name string) Server // the server of another device of the node, nil where there is none
+	Meshes      *mesh.Meshes             // of the node; nil where this is its only device
 	Tell        func(f, gone func())     // runs f on the goroutine of the Executor, or gone, on any one, where the server has ended; nil is Post
 
 	// Completed is told how long each submission took; nil where nobody asks.
@@ -117,6 +119,9 @@ func New(cfg Config) *Executor {
 	}
 	if cfg.Work == nil {
 		cfg.Work = sched.NewPool(0)
+	}
+	if cfg.Meshes == nil {
+		cfg.Meshes = mesh.NewMeshes(cfg.Work)
 	}
 	e := &Executor{
 		cfg:     cfg,
@@ -210,6 +215,8 @@ func (e *Executor) try(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		}
 	}()
 	switch {
+	case in.Op.IsCollective():
+		return e.communicate(q, in)
 	case in.Err != nil:
 		e.poison(q, in, nil, in.Err)
 	case in.Op == ops.Free:

@@ -95,7 +95,7 @@ func (rc *recorder) postpone(q *Queue, in *wire.Instr) timing {
 	case in.Op == ops.Run:
 		q.loop.Reset()
 		return q.flushIf(true)
-	case in.Op == ops.Import || in.Note != "" || rc.exec.Lost() != nil || q.trace.Full():
+	case in.Op == ops.Import || in.Op.IsCollective() || in.Note != "" || rc.exec.Lost() != nil || q.trace.Full():
 		return q.flushIf(true)
 	}
 	if q.renames(in) {

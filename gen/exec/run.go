@@ -5,6 +5,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/mesh"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
@@ -36,7 +37,8 @@ type run struct {
 	effort         feed.Effort             // as the device sees it
 	observed       *observation            // nil where it came without a trace context
 
-	call *pending // a callback that has not been answered
+	call  *pending    // a callback that has not been answered
+	round *mesh.Round // of its collectives; nil where it names none
 }
 
 // frame is a block under way, and why it runs.
@@ -106,6 +108,7 @@ func (r *run) drop() {
 func (ip *interpreter) runProgram(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if q.run == nil {
 		if in.Err != nil {
+			q.runRound(in).End(in.Err)
 			ip.exec.poison(q, in, nil, in.Err)
 			return 0
 		}
@@ -131,8 +134,28 @@ func (ip *interpreter) runProgram(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	return ip.finish(q, r)
 }
 
-// begin binds the operands of a run to the parameters of its program.
+// begin begins a run, and its round where it has one.
 func (ip *interpreter) begin(q *Queue, in *wire.Instr) (*run, []ops.Type, error) {
+	round := q.runRound(in)
+	r, types, err := ip.bind(q, in)
+	if err != nil {
+		round.End(err)
+		return nil, types, err
+	}
+	r.round = round
+	return r, types, nil
+}
+
+// runRound begins the round that a run names; nil where it names none, or the session is in no mesh.
+func (q *Queue) runRound(in *wire.Instr) *mesh.Round {
+	if in.Round == 0 {
+		return nil
+	}
+	return q.beginRound(in.Round)
+}
+
+// bind binds the operands of a run to the parameters of its program.
+func (ip *interpreter) bind(q *Queue, in *wire.Instr) (*run, []ops.Type, error) {
 	p, err := ip.exec.Program(q, in.Key)
 	if err != nil {
 		return nil, nil, err
@@ -177,6 +200,7 @@ func (ip *interpreter) finish(q *Queue, r *run) (wait queue.Wait) {
 	if r.late != nil {
 		r.late.Stop()
 	}
+	r.round.End(r.err)
 	if r.err != nil {
 		ip.exec.poison(q, r.in, nil, r.err)
 	}

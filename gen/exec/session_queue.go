@@ -8,6 +8,7 @@ import (
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/loop"
 	"nxvk/gen/exec/memory"
+	"nxvk/gen/exec/mesh"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/trace"
@@ -64,7 +65,8 @@ type Queue struct {
 
 	exports  map[*export]bool     // values of the session that other devices wait for
 	awaited  map[ops.ID][]*export // those of them that async runs will make
-	incoming *deviceImport        // the import from another device at the front
+	incoming incoming             // the import from another device, or the collective, at the front
+	place    *mesh.Place          // of the session in a mesh; nil where it is in none
 }
 
 // task is what a queue runs. It reports true where it has to wait, and is then
@@ -83,6 +85,7 @@ type request struct {
 	// Of a request that left the order of its session.
 	prog  *program.Program       // what it runs
 	held  map[ops.ID]store.Value // what it needs and was there
+	round *mesh.Round            // of a collective
 	wants []ops.ID               // what it needs and was pending
 }
 

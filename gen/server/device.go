@@ -124,6 +124,7 @@ func (d *Device) open(dev *vulkan.Device) {
 		Name:        string(d.cfg.Name),
 		Incarnation: d.incarnation,
 		Server:      d.cfg.Servers.find,
+		Meshes:      d.cfg.Servers.meshesOn(d.cfg.Work),
 		Tell:        func(f, gone func()) { d.mailbox.post(sentFunc{f, gone}) },
 	})
 	d.sampler, d.chains = sample.New(d.exec), chain.New(d.exec, d.cfg.Shaders)

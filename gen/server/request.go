@@ -17,6 +17,7 @@ import (
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 	"nxvk/ops"
+	"nxvk/synth/spmd"
 )
 
 // handleCall answers a request to the device server, also after a panic.
@@ -83,7 +84,7 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	q := d.queueOf(pid)
 	switch r.Verb {
 	case wire.Open:
-		d.reply(c, d.openSession(q, r.Options))
+		d.openSession(c, q, r.Options)
 	case wire.Download:
 		d.exec.ReadTraced(q, r.Context, exec.Range{ID: r.ID, Offset: r.Offset, Count: r.Count}, func(data exec.Data, err error) { d.replyData(c, data, err) })
 	case wire.Describe:
@@ -110,6 +111,10 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 		})
 	case wire.Explain:
 		d.exec.Explain(q, r.Key, r.Measure, func(parts []explain.Part, err error) { d.replyExplained(c, q, parts, r.Measure, err) })
+	case wire.Shares:
+		d.exec.Shares(q, r.Key, func(s *spmd.Result, err error) {
+			d.replyResult(c, func() etf.Term { return sharesTerm(s) }, err)
+		})
 	case wire.Stop:
 		d.stopSample(c, q, r.Run)
 	case wire.Close:
@@ -126,12 +131,34 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 	}
 }
 
-// openSession sets the options of a session.
-func (d *Device) openSession(q *exec.Queue, o wire.Options) etf.Term {
+// openSession sets the options of a session, and gives it its place in a mesh.
+func (d *Device) openSession(c dist.Call, q *exec.Queue, o wire.Options) {
+	if err := d.setOptions(q, o); err != nil {
+		d.reply(c, wire.Failure(err))
+		return
+	}
+	s := q.Session
+	opened := func() etf.Term {
+		return etf.Map{
+			{Key: etf.Atom("key"), Value: s.Key},
+			{Key: etf.Atom("incarnation"), Value: d.incarnation},
+			{Key: etf.Atom("session"), Value: dist.Pid(s.Owner)},
+			{Key: etf.Atom("version"), Value: Version()},
+		}
+	}
+	if o.Mesh == nil {
+		d.reply(c, wire.Success(opened()))
+		return
+	}
+	d.exec.JoinMesh(q, *o.Mesh, func(err error) { d.replyResult(c, opened, err) })
+}
+
+// setOptions sets the options of a session.
+func (d *Device) setOptions(q *exec.Queue, o wire.Options) error {
 	if o.Digest != "" && o.Digest != ops.Digest() {
-		return wire.Failure(&wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
+		return &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 			"the client's op table (digest %s) differs from that of this nxvk-node %s (digest %s): install the same version of both",
-			o.Digest, Version(), ops.Digest())})
+			o.Digest, Version(), ops.Digest())}
 	}
 	s := q.Session
 	if o.LimitSet {
@@ -153,12 +180,7 @@ func (d *Device) openSession(q *exec.Queue, o wire.Options) etf.Term {
 	if o.Weight != 0 {
 		d.exec.SetWeight(q, float64(o.Weight)/wire.DefaultWeight)
 	}
-	return wire.Success(etf.Map{
-		{Key: etf.Atom("key"), Value: s.Key},
-		{Key: etf.Atom("incarnation"), Value: d.incarnation},
-		{Key: etf.Atom("session"), Value: dist.Pid(s.Owner)},
-		{Key: etf.Atom("version"), Value: Version()},
-	})
+	return nil
 }
 
 // reply answers a call. It reports false if the answer cannot be sent, because the caller is

@@ -5,19 +5,35 @@ import (
 
 	"ergo.services/ergo/gen"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/exec"
+	"nxvk/gen/exec/mesh"
 	"nxvk/gen/wire"
 )
 
 // Servers are the device servers that a node has started, by name. A server finds the others there, for values that
 // sessions import from another device. The methods may be called from any goroutine.
 type Servers struct {
-	mu   sync.Mutex
-	list map[gen.Atom]*Device
+	mu     sync.Mutex
+	list   map[gen.Atom]*Device
+	meshes *mesh.Meshes // of their sessions; made with the first server
 }
 
 // NewServers returns an empty list, for the configurations of all device servers of a node.
 func NewServers() *Servers { return &Servers{list: make(map[gen.Atom]*Device)} }
+
+// meshesOn returns the meshes of sessions, whose collectives compute on a pool of processors.
+func (s *Servers) meshesOn(work *sched.Pool) *mesh.Meshes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.meshes == nil {
+		if work == nil {
+			work = sched.NewPool(0)
+		}
+		s.meshes = mesh.NewMeshes(work)
+	}
+	return s.meshes
+}
 
 // add lists a server that starts.
 func (s *Servers) add(d *Device) {

@@ -24,6 +24,7 @@ const (
 	Limit       Kind = "limit"
 	DeviceLost  Kind = "device_lost"
 	ServerDown  Kind = "server_down"
+	RankFailed  Kind = "rank_failed" // another rank of a mesh, in a collective
 	Internal    Kind = "internal"
 
 	UnknownProgram Kind = "unknown_program"

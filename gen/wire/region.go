@@ -14,17 +14,19 @@ const MaxKey = 64
 
 // Defines are the attributes of the instructions program, run, shader and forget.
 type Defines struct {
-	Key       string      // of the program
-	Keys      []string    // of those to forget
-	Program   *ops.Region // the program, nil where it is malformed
-	Broken    error       // why it is malformed
-	Shader    []byte      // SPIR-V of the client
-	Callbacks *etf.Pid    // the process that gets hooks and callbacks of a run, or nil
-	Context   *Context    // the trace context of a run, or nil
+	Key       string         // of the program
+	Keys      []string       // of those to forget
+	Program   *ops.Region    // the program, nil where it is malformed
+	Broken    error          // why it is malformed
+	Share     *ops.Partition // the rank whose share of Program it defines; nil for the whole
+	Shader    []byte         // SPIR-V of the client
+	Callbacks *etf.Pid       // the process that gets hooks and callbacks of a run, or nil
+	Context   *Context       // the trace context of a run, or nil
+	Round     uint64         // of the collectives of a run; 0 where it names none
 }
 
-// decodeDefines reads [Key, Region] of program, [Key, Binary] of shader,
-// [Key, Callbacks] or [Key, Callbacks, Context] of run, and [Keys] of forget. A malformed region
+// decodeDefines reads [Key, Region] and Share of program, [Key, Binary] of shader,
+// [Key, Callbacks], Context and Round of run, and [Keys] of forget. A malformed region
 // is no error here: the runs of the key report it.
 func decodeDefines(op ops.Op, t etf.Term) (d Defines, err error) {
 	list, ok := t.(etf.List)
@@ -35,14 +37,20 @@ func decodeDefines(op ops.Op, t etf.Term) (d Defines, err error) {
 		d.Keys, err = programKeys(list[0])
 		return d, err
 	}
-	if op == ops.Run && len(list) == 3 {
-		if d.Context, err = decodeContext(list[2]); err != nil {
+	if op == ops.Run && len(list) > 2 && len(list) < 5 {
+		if err = d.decodeMore(list[2:]); err != nil {
+			return d, err
+		}
+		list = list[:2]
+	}
+	if op == ops.Program && len(list) == 3 {
+		if d.Share, err = decodeShare(list[2]); err != nil {
 			return d, err
 		}
 		list = list[:2]
 	}
 	if !ok || len(list) != 2 {
-		return d, bad("attributes are [Key, Region] of a program, [Key, Callbacks] or [Key, Callbacks, Context] of a run")
+		return d, bad("attributes are [Key, Region] of a program, and then Share; of a run [Key, Callbacks], and then Context and Round")
 	}
 	if d.Key, err = programKey(list[0]); err != nil {
 		return d, err
@@ -67,6 +75,23 @@ func decodeDefines(op ops.Op, t etf.Term) (d Defines, err error) {
 		return d, bad("callbacks are a pid or nil")
 	}
 	return d, nil
+}
+
+// decodeMore reads Context or nil, and Round, which end the attributes of a run.
+func (d *Defines) decodeMore(list etf.List) (err error) {
+	if len(list) == 1 || list[0] != etf.Atom("nil") {
+		if d.Context, err = decodeContext(list[0]); err != nil {
+			return err
+		}
+	}
+	if len(list) == 2 {
+		n, err := integer(list[1])
+		if err != nil || n < 1 {
+			return bad("a round is a positive integer")
+		}
+		d.Round = uint64(n)
+	}
+	return nil
 }
 
 // MaxNote bounds a note, in bytes; later bytes are left out.

@@ -41,6 +41,15 @@ func TestRun(t *testing.T) {
 	if in.Err != nil || in.Callbacks != nil {
 		t.Errorf("%+v", in)
 	}
+	in = stream(t, tuple{atom("run"), f32out, list(nil), list{[]byte("k"), atom("nil"), atom("nil"), int64(7)}})
+	if in.Err != nil || in.Context != nil || in.Round != 7 {
+		t.Errorf("%+v", in)
+	}
+	for _, more := range []list{{atom("x")}, {atom("nil"), int64(0)}, {atom("nil"), atom("nil")}, {atom("nil"), int64(1), int64(1)}} {
+		if in = stream(t, tuple{atom("run"), f32out, list(nil), append(list{[]byte("k"), atom("nil")}, more...)}); in.Err == nil {
+			t.Errorf("%v is taken", more)
+		}
+	}
 }
 
 func TestForget(t *testing.T) {

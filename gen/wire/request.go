@@ -30,6 +30,7 @@ const (
 	LeapfrogSteps Verb = "leapfrog"
 	Summarize     Verb = "summary"
 	Explain       Verb = "explain"
+	Shares        Verb = "shares"
 	Memory        Verb = "memory"
 	Info          Verb = "info"
 )
@@ -49,7 +50,7 @@ type Request struct {
 	Chain       *Chain
 	Leapfrog    *Leapfrog
 	Summary     *Summary
-	Key         string   // of the program to Explain, or of the Shader
+	Key         string   // of the program of Explain and Shares, or of the Shader
 	Measure     bool     // Explain measures the parts of the program
 	Context     *Context // the trace context of a Download, or nil
 }
@@ -63,7 +64,31 @@ type Options struct {
 	Sweep       bool          // the client answers requests to sweep
 	Deadline    time.Duration // of an instruction or a run; 0 is none
 	DeadlineSet bool          // the client gives a Deadline
+	Mesh        *Mesh         // the mesh of the session; nil if the client names none
 	Weight      int           // share beside other sessions, 1 to MaxWeight; 0 if the client gives none
+}
+
+// Mesh is a place in a mesh.
+type Mesh struct {
+	ID   string
+	Rank int
+	Size int
+}
+
+// MaxRanks bounds the size of a mesh.
+const MaxRanks = 1024
+
+// meshOf reads {Id, Rank, Size}.
+func meshOf(t etf.Term) (*Mesh, bool) {
+	tuple, ok := t.(etf.Tuple)
+	if !ok || len(tuple) != 3 {
+		return nil, false
+	}
+	id, isBinary := tuple[0].([]byte)
+	rank, err := integer(tuple[1])
+	size, err2 := integer(tuple[2])
+	ok = isBinary && len(id) > 0 && len(id) <= MaxKey && err == nil && err2 == nil && rank >= 0 && rank < size && size <= MaxRanks
+	return &Mesh{ID: string(id), Rank: rank, Size: size}, ok
 }
 
 // Weights of sessions.
@@ -117,6 +142,9 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Explain) && (len(tuple) == 2 || len(tuple) == 3 && tuple[2] == etf.Atom("profile")):
 		key, err := programKey(tuple[1])
 		return Request{Verb: Explain, Key: key, Measure: len(tuple) == 3}, err
+	case name == etf.Atom(Shares) && len(tuple) == 2:
+		key, err := programKey(tuple[1])
+		return Request{Verb: Shares, Key: key}, err
 	case name == etf.Atom(Close) && len(tuple) == 2:
 		pid, ok := tuple[1].(etf.Pid)
 		if !ok {
@@ -220,7 +248,7 @@ func decodeOptions(t etf.Term) (o Options, err error) {
 	o.Limit = math.MaxInt64
 	for _, p := range m {
 		if !o.set(p.Key, p.Value) {
-			return o, bad("options are limit, label, digest, deadline, weight and sweep; see gen/README.md")
+			return o, bad("options are limit, label, digest, deadline, weight, sweep and mesh; see gen/README.md")
 		}
 	}
 	return o, nil
@@ -258,6 +286,9 @@ func (o *Options) set(key, value etf.Term) (ok bool) {
 		var b []byte
 		b, ok = value.([]byte)
 		o.Digest = string(b)
+		return ok
+	case etf.Atom("mesh"):
+		o.Mesh, ok = meshOf(value)
 		return ok
 	case etf.Atom("sweep"):
 		o.Sweep = value == etf.Atom("true")

@@ -92,7 +92,7 @@ func TestRequestAfterInstructions(t *testing.T) {
 }
 
 func TestMalformedRequest(t *testing.T) {
-	const list, two, opts = "gen/README.md lists them", "two integers that are not negative", "limit, label, digest, deadline, weight and sweep"
+	const list, two, opts = "gen/README.md lists them", "two integers that are not negative", "limit, label, digest, deadline, weight, sweep and mesh"
 	for _, x := range []struct {
 		term etf.Term
 		text string

@@ -11,6 +11,7 @@ import (
 	"nxvk/synth/codegen"
 	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
+	"nxvk/synth/scalar"
 	"nxvk/synth/spirv"
 	"nxvk/synth/spirv/spirvtest"
 	"nxvk/synth/synthtest"
@@ -212,8 +213,9 @@ func TestEpilogueDispatches(t *testing.T) {
 	}
 }
 
-// Every kernel of package shaders for products and convolutions stores its results, one by one and in
-// vectors, through functions that an epilogue can take the place of. An attention takes no epilogue.
+// Every kernel of package shaders stores its results, one by one and in vectors,
+// through functions that an epilogue can take the place of. Those of attention have
+// functions for logits and their mask instead.
 func TestStores(t *testing.T) {
 	for _, v := range shaders.Variants() {
 		code, err := shaders.Code(v.Name)
@@ -226,10 +228,15 @@ func TestStores(t *testing.T) {
 		}
 		want := []spirv.Stored{{Vectors: 1, Elements: 1}, {Vectors: 1, Elements: vector}}
 		switch v.Source {
-		case "attention_matrix.comp":
-			want = nil
 		case "gemm_plain.comp", "gemm_chunks.comp", "gemm_narrow.comp", "gemm_wide.comp":
 			want = want[:1]
+		case "attention_matrix.comp":
+			want = nil
+			for _, c := range []spirv.Called{{Words: 3, Takes: true, Gives: scalar.F32}, {Words: 5, Gives: scalar.U32}, {Words: 1, Gives: scalar.F32}} {
+				if !slices.Contains(spirv.Calls(code), c) {
+					t.Errorf("%s has no function of %+v", v.Name, c)
+				}
+			}
 		}
 		if strings.HasPrefix(v.Source, "matrix") || v.Source == "gemm_single.comp" || v.Source == "gemm_double.comp" {
 			want = append(want, spirv.Stored{Vectors: 4, Elements: vector})

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// chunkBytes is how many bytes a device reads back at a time.
-	chunkBytes = 16 << 20
+	// ChunkBytes is the size of chunks but the last: how many bytes a device reads back at a time.
+	ChunkBytes = 16 << 20
 	// window is how many chunks are on their way: one is read back, one is copied, and one waits.
 	window = 3
 )
@@ -73,7 +73,12 @@ func (s *Sender) lendHost() {
 			return
 		}
 		s.next = s.size
-		s.deliver(Chunk{Bytes: s.mem.Host[:s.size], Release: func() { s.post(back) }}, nil)
+		for at := 0; at < s.size; at += ChunkBytes {
+			s.lent++
+			s.mem.Pins++
+			s.deliver(Chunk{Offset: at, Bytes: s.mem.Host[at:min(at+ChunkBytes, s.size)], Release: func() { s.post(back) }}, nil)
+		}
+		back()
 	}
 	if s.feeds == nil {
 		lend(nil)
@@ -87,7 +92,7 @@ func (s *Sender) fetch() {
 	if s.over || s.next == s.size {
 		return
 	}
-	at, n := s.next, min(chunkBytes, s.size-s.next)
+	at, n := s.next, min(ChunkBytes, s.size-s.next)
 	s.next += n
 	s.lent++
 	s.feed.Fetch(s.mem, at, n, false, func(data []byte, release func(), err error) {

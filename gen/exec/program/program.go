@@ -11,6 +11,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/graph"
+	"nxvk/synth/spmd"
 )
 
 // Program is a region that a session runs by its key. Its ids are slots, dense
@@ -21,10 +22,11 @@ type Program struct {
 	Err    error // it is malformed; every run says so
 	Body   *Block
 	Slots  int
-	Calls  bool        // it calls back
-	Region *ops.Region // with its loops unrolled where their rounds are known
-	Above  any         // what a package above keeps of it
-	Open   bool        // it loops or calls back: nobody knows how long it takes
+	Calls  bool         // it calls back
+	Region *ops.Region  // with its loops unrolled where their rounds are known
+	Above  any          // what a package above keeps of it
+	Share  *spmd.Result // how it came of a program on a mesh; nil where it is whole
+	Open   bool         // it loops or calls back: nobody knows how long it takes
 	Values []ops.Type
 	Waits  map[ops.ID]queue.Counts // of runs, by the first result of the instruction
 
@@ -266,8 +268,8 @@ func (s *Step) candidates() []ops.ID {
 	return ids
 }
 
-// IsControl reports whether an operation is control flow, or a message to the client: it needs
-// a program around it.
+// IsControl reports whether an operation is control flow, a message to the client, or a collective: no
+// other instruction moves past it.
 func IsControl(op ops.Op) bool {
-	return op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback
+	return op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback || op.IsCollective()
 }

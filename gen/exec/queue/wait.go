@@ -18,8 +18,9 @@ const (
 	ForDevice                   // the device, which has enough to do
 	ForAnswer                   // the answer to a callback
 	ForRun                      // another run of the session, outside its order
+	ForMesh                     // other ranks, in a collective
 
-	Waits = int(ForRun) + 1 // bounds them
+	Waits = int(ForMesh) + 1 // bounds them
 )
 
 // Counts is how often something had to wait, by reason.
@@ -27,5 +28,5 @@ type Counts [Waits]uint64
 
 // String is the name of the reason, as metrics show it.
 func (w Wait) String() string {
-	return [Waits]string{"", "turn", "memory", "import", "plan", "kernel", "readback", "upload", "status", "host", "device", "answer", "run"}[w]
+	return [Waits]string{"", "turn", "memory", "import", "plan", "kernel", "readback", "upload", "status", "host", "device", "answer", "run", "mesh"}[w]
 }

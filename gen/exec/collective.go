@@ -1,0 +1,264 @@
+package exec
+
+import (
+	"fmt"
+	"time"
+
+	"nxvk/gen/exec/devcopy"
+	"nxvk/gen/exec/mesh"
+	"nxvk/gen/exec/placement"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// A collective of the stream leaves the order of its session like an import from another device; one of a
+// program is a step of the run, which is an async one. This device takes memory for the result and enters the
+// collective (package mesh). Once all ranks have done so, the operand is sent from here chunk by chunk, and
+// the result arrives. The device may still send when the session goes on.
+
+// collective is a rank's part in a collective, at the front of a queue.
+type collective struct {
+	exec  *Executor
+	queue *Queue
+	in    *wire.Instr
+	typ   ops.Type       // of the operand
+	arg   *store.Storage // held until the collective ends; the sender has a hold of its own
+
+	round  *mesh.Round
+	eager  bool        // the round is of this collective alone
+	entry  *mesh.Entry // nil before there is memory for the result
+	sender *devcopy.Sender
+	arrival
+	sending bool
+	err     error
+	told    bool        // the other ranks know err
+	late    *time.Timer // ends it at the deadline of its session
+	ended   bool
+}
+
+// JoinMesh gives a session a rank of a mesh, in place of the one that it had. done is called when everything
+// before has been carried out.
+func (e *Executor) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
+	e.Do(q, func(q *Queue) queue.Wait {
+		done(e.join(q, o))
+		return 0
+	})
+}
+
+func (e *Executor) join(q *Queue, o wire.Mesh) error {
+	if q.place != nil && q.place.Is(o.ID, o.Rank, o.Size) {
+		return nil
+	}
+	if q.place != nil {
+		q.place.Leave(fmt.Errorf("its session has joined another mesh"))
+	}
+	var err error
+	q.place, err = e.cfg.Meshes.Join(o.ID, o.Rank, o.Size, e.cfg.Tell)
+	return err
+}
+
+// beginRound begins a round of the session of a queue; nil where that is in no mesh.
+func (q *Queue) beginRound(named uint64) *mesh.Round {
+	if q.home().place == nil {
+		return nil
+	}
+	return q.home().place.Begin(named)
+}
+
+var errNoMesh = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
+	"the session is in no mesh: open it with the option mesh, and name the round of a run with collectives")}
+
+// communicate carries out a collective, from where it stands.
+func (e *Executor) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
+	if x, ok := q.incoming.(*collective); ok {
+		return x.step(q)
+	}
+	if q.run != nil {
+		return e.newCollective(q, q, in, q.run.round, false).step(q)
+	}
+	if q.from != nil {
+		return e.newCollective(q, q, in, q.queue.At(0).round, true).step(q)
+	}
+	f := q.startAsync()
+	x := e.newCollective(q, f, in, q.beginRound(0), true)
+	f.expect(in.Outs)
+	f.push(request{task: x.step, in: in})
+	e.advance(f)
+	return 0
+}
+
+// newCollective finds the operand of a collective of q, and makes it the request at the front of f.
+func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, eager bool) *collective {
+	x := &collective{exec: e, queue: f, in: in, round: round, eager: eager}
+	f.incoming = x
+	x.typ, x.arg, x.err = e.operandOf(q, in)
+	if round == nil {
+		x.err = errNoMesh
+	}
+	if d := f.Session.Deadline; d > 0 && f.run == nil {
+		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(late(d)) }) })
+	}
+	return x
+}
+
+// operandOf returns the operand of an instruction that has one, with a hold on its memory.
+func (e *Executor) operandOf(q *Queue, in *wire.Instr) (t ops.Type, m *store.Storage, err error) {
+	if in.Err != nil {
+		return t, nil, in.Err
+	}
+	w, err := e.gather(q, in)
+	defer w.Release()
+	if err != nil {
+		return t, nil, err
+	}
+	if err := w.In.Check(w.Types); err != nil {
+		return t, nil, &wire.Fault{Kind: wire.BadArgument, Err: err}
+	}
+	w.SettleLiterals()
+	if m = w.Args[0]; m == nil {
+		m = &store.Storage{Host: placement.Detach(w.In.Ins[0].Lit).Data}
+	}
+	m.Retain()
+	return w.Types[0], m, nil
+}
+
+// step is the task of the collective.
+func (x *collective) step(q *Queue) (wait queue.Wait) {
+	if err := x.exec.Lost(); err != nil {
+		x.fail(err)
+	}
+	switch {
+	case x.entry != nil && !x.copied:
+		return queue.ForMesh
+	case x.err == nil && x.entry != nil:
+		out := x.in.Outs[0]
+		x.mem.Retain()
+		q.put(out.ID, store.Value{Type: out.Type, Mem: x.mem})
+	case x.err == nil:
+		if wait, x.err = x.take(x.exec, q, x.in.Outs[0].Type, x.done); wait != 0 {
+			return wait
+		}
+		if x.err == nil {
+			x.enter()
+			return queue.ForMesh
+		}
+	}
+	if x.err != nil {
+		x.tell()
+		x.exec.poison(q, x.in, nil, x.err)
+	}
+	x.end()
+	return 0
+}
+
+// enter has the collective begin once the other ranks are there.
+func (x *collective) enter() {
+	v := store.Value{Type: x.typ, Mem: x.arg}
+	x.sender = x.exec.newSender(v)
+	x.entry = x.round.Enter(&x.in.Instr, x.typ, x, nil)
+}
+
+// tell tells the other ranks of an error.
+func (x *collective) tell() {
+	switch {
+	case x.told || x.round == nil:
+	case x.entry != nil:
+		x.entry.Fail(x.err)
+	case x.in.Err == nil && len(x.in.Attrs) > 0 && len(x.in.Attrs[0]) > 0:
+		x.entry = x.round.Enter(&x.in.Instr, x.typ, x, x.err)
+	}
+	x.told = true
+	if x.eager {
+		x.round.End(x.err)
+	}
+}
+
+// Send sends the operand.
+func (x *collective) Send(deliver func(devcopy.Chunk, error)) {
+	x.sending = true
+	x.sender.Start(deliver)
+}
+
+// Take copies a chunk of the result.
+func (x *collective) Take(c devcopy.Chunk) { x.receiver.Take(c) }
+
+// Fail ends the collective with an error of another rank.
+func (x *collective) Fail(err error) {
+	x.told = true
+	x.fail(err)
+}
+
+// done notes that the result is there, or never will be.
+func (x *collective) done(err error) {
+	x.copied = true
+	if x.err == nil {
+		x.err = err
+	}
+	if x.ended {
+		x.release()
+		return
+	}
+	x.exec.cfg.Post(func() {
+		if !x.ended {
+			x.exec.Resume(x.queue)
+		}
+	})
+}
+
+// fail ends the collective with an error; the first one counts.
+func (x *collective) fail(err error) {
+	if x.ended || x.copied || x.err != nil {
+		return
+	}
+	x.err = err
+	if x.sender != nil {
+		x.sender.Stop()
+	}
+	if !x.told {
+		x.tell()
+	}
+	if x.receiver != nil {
+		x.receiver.Fail(err)
+	}
+}
+
+// cancel ends the collective because its session does not want it any more.
+func (x *collective) cancel() {
+	x.fail(&wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the collective was cancelled")})
+	if x.receiver == nil {
+		x.exec.Resume(x.queue)
+	}
+}
+
+// drop ends the collective, and nobody goes on with it.
+func (x *collective) drop(err error) {
+	x.fail(err)
+	x.end()
+}
+
+func (x *collective) of() *wire.Instr    { return x.in }
+func (x *collective) arriving() *arrival { return &x.arrival }
+
+// end lets go of what the collective holds, once nothing uses it. What is being sent the sender holds.
+func (x *collective) end() {
+	x.ended = true
+	x.queue.incoming = nil
+	if x.late != nil {
+		x.late.Stop()
+	}
+	if x.eager {
+		x.round.End(x.err)
+	}
+	if x.sender != nil && !x.sending {
+		x.sender.Stop() // nobody needs this operand
+	}
+	if x.arg != nil {
+		x.arg.Drop()
+		x.arg = nil
+	}
+	if x.receiver == nil || x.copied {
+		x.release()
+	}
+}

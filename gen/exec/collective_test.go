@@ -1,0 +1,570 @@
+package exec
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"nxvk/fallback"
+	"nxvk/gen/exec/mesh"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// fleet is several executors of one node, as the servers of its devices, on the goroutine of the test. Each has
+// a session, whose rank is its place in the list.
+type fleet struct {
+	*testing.T
+	rigs   []*rig
+	qs     []*Queue
+	meshes *mesh.Meshes
+}
+
+// fleets runs a test on meshes of hosts, of devices whose memory the host sees, of devices as most GPUs are, and
+// of all of them.
+func fleets(t *testing.T, test func(f *fleet)) {
+	for _, kinds := range []string{"host host", "device device", "GPU GPU", "host host host host", "device device device device",
+		"host GPU device host"} {
+		t.Run(kinds, func(t *testing.T) { test(newFleet(t, strings.Fields(kinds)...)) })
+	}
+}
+
+func newFleet(t *testing.T, kinds ...string) *fleet {
+	t.Helper()
+	f := &fleet{T: t}
+	for _, kind := range kinds {
+		var d *vulkan.Device
+		if kind != "host" {
+			d = device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: kind == "GPU", Uncached: kind == "GPU"}})
+		}
+		r := newRig(t, d)
+		if len(f.rigs) > 0 {
+			r.Posted = f.rigs[0].Posted
+		}
+		f.rigs = append(f.rigs, r)
+	}
+	f.meshes = mesh.NewMeshes(f.rigs[0].exec.cfg.Work)
+	for _, r := range f.rigs {
+		r.exec.cfg.Meshes = f.meshes
+	}
+	f.open("mesh")
+	return f
+}
+
+// open begins a session on each device, of one mesh.
+func (f *fleet) open(id string) {
+	f.Helper()
+	f.qs = nil
+	for i, r := range f.rigs {
+		q := r.session()
+		f.join(i, q, wire.Mesh{ID: id, Rank: i, Size: len(f.rigs)})
+		f.qs = append(f.qs, q)
+	}
+}
+
+func (f *fleet) join(i int, q *Queue, o wire.Mesh) {
+	f.Helper()
+	f.rigs[i].exec.JoinMesh(q, o, func(err error) {
+		if err != nil {
+			f.Fatal(err)
+		}
+	})
+}
+
+// all lists the ranks.
+func (f *fleet) all() []int { return ops.AllAxes(len(f.rigs)) }
+
+// tensor uploads bytes to a rank.
+func (f *fleet) tensor(rank int, id ops.ID, t ops.Type, data []byte) {
+	f.rigs[rank].Do(f.qs[rank], ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: data}})
+}
+
+// idle waits until nothing is on its way.
+func (f *fleet) idle() {
+	f.Helper()
+	f.rigs[0].Until(func() bool {
+		busy := 0
+		for _, r := range f.rigs {
+			busy += len(r.exec.senders) + r.exec.Building()
+		}
+		return busy == 0
+	})
+	f.rigs[0].Settle(10 * time.Millisecond)
+}
+
+func (f *fleet) used() (n uint64) {
+	for _, r := range f.rigs {
+		n += r.used()
+	}
+	return n
+}
+
+// cast makes elements of a type of small integers.
+func cast(t testing.TB, d ops.DType, v []float64) []byte {
+	t.Helper()
+	from, to := ops.Type{DType: ops.F64, Shape: ops.Shape{len(v)}}, ops.Type{DType: d, Shape: ops.Shape{len(v)}}
+	return convert(t, from, to, doubles(v))
+}
+
+func convert(t testing.TB, from, to ops.Type, data []byte) []byte {
+	t.Helper()
+	out := make([]byte, to.Bytes())
+	in := &ops.Instr{Op: ops.AsType, Ins: uses(1), Outs: []ops.Result{{ID: 2, Type: to}}}
+	if err := fallback.Run(in, []fallback.Value{{Type: from, Data: data}}, []fallback.Value{{Type: to, Data: out}}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func doubles(v []float64) []byte {
+	var b bytes.Buffer
+	for _, x := range v {
+		b.Write(le64(x))
+	}
+	return b.Bytes()
+}
+
+// collectiveCase is a collective on drawn operands, and what each rank has to get.
+type collectiveCase struct {
+	op       ops.Op
+	operator int
+	t        ops.Type
+	out      ops.Type
+	groups   [][]int
+	operands [][]float64 // by rank
+	want     [][]float64
+}
+
+func drawCollective(rng *rand.Rand, ranks, size int) (c collectiveCase) {
+	types := []ops.DType{ops.U8, ops.S8, ops.U4, ops.S16, ops.S32, ops.U64, ops.BF16, ops.F16, ops.F32, ops.F64, ops.C64}
+	c.op = ops.AllReduce + ops.Op(rng.IntN(5))
+	c.operator = rng.IntN(4)
+	d := types[rng.IntN(len(types))]
+	if size > 16<<20 {
+		d = ops.F64
+	}
+	if d == ops.C64 {
+		c.operator = rng.IntN(2)
+	}
+	c.groups = drawGroups(rng, ranks)
+	n := len(c.groups[0])
+	c.t = ops.Type{DType: d, Shape: ops.Shape{1 + rng.IntN(5), max(1, size/d.Size()/5)}}
+	switch c.op {
+	case ops.ReduceScatter:
+		c.t.Shape = append(ops.Shape{n}, c.t.Shape...)
+		c.out = ops.Type{DType: d, Shape: c.t.Shape[1:]}
+	case ops.AllToAll:
+		c.t.Shape = append(ops.Shape{n}, c.t.Shape...)
+		c.out = c.t
+	case ops.AllGather:
+		c.out = ops.Type{DType: d, Shape: append(ops.Shape{n}, c.t.Shape...)}
+	default:
+		c.out = c.t
+	}
+	for range ranks {
+		v := make([]float64, c.t.Size())
+		for i := range v {
+			v[i] = float64(rng.IntN(2 + 2*rng.IntN(2))) // sums and products up to 81 are exact but for u4, which wraps
+			if d == ops.U4 || d == ops.S8 {
+				v[i] = float64(rng.IntN(2))
+			}
+		}
+		c.operands = append(c.operands, v)
+	}
+	c.want = make([][]float64, ranks)
+	for _, g := range c.groups {
+		for at, rank := range g {
+			c.want[rank] = c.expect(g, at)
+		}
+	}
+	return c
+}
+
+// drawGroups divides ranks into groups of one size, in any order.
+func drawGroups(rng *rand.Rand, ranks int) (groups [][]int) {
+	size := []int{1, ranks / 2, ranks, ranks}[rng.IntN(4)]
+	order := rng.Perm(ranks)
+	for lo := 0; lo < ranks; lo += size {
+		groups = append(groups, order[lo:lo+size])
+	}
+	return groups
+}
+
+// expect is what the rank at a place of a group has to get, by the definitions.
+func (c *collectiveCase) expect(g []int, at int) (out []float64) {
+	part := c.t.Size() / len(g)
+	switch c.op {
+	case ops.CollectiveBroadcast:
+		return c.operands[g[0]]
+	case ops.AllGather:
+		for _, r := range g {
+			out = append(out, c.operands[r]...)
+		}
+		return out
+	case ops.AllToAll:
+		for _, r := range g {
+			out = append(out, c.operands[r][at*part:(at+1)*part]...)
+		}
+		return out
+	}
+	out = append(out, c.operands[g[0]]...)
+	for _, r := range g[1:] {
+		for i, y := range c.operands[r] {
+			switch c.operator {
+			case 0:
+				out[i] += y
+			case 1:
+				out[i] *= y
+			case 2:
+				out[i] = max(out[i], y)
+			case 3:
+				out[i] = min(out[i], y)
+			}
+		}
+	}
+	if c.op == ops.ReduceScatter {
+		return out[at*part : (at+1)*part]
+	}
+	return out
+}
+
+func (c *collectiveCase) attrs(rank int) [][]int {
+	var group []int
+	for _, g := range c.groups {
+		for _, r := range g {
+			if r == rank {
+				group = g
+			}
+		}
+	}
+	if c.op == ops.AllReduce || c.op == ops.ReduceScatter {
+		return [][]int{group, {c.operator}}
+	}
+	return [][]int{group}
+}
+
+// TestCollectives: every rank gets what the definition says, for all types and sizes, eagerly and in programs,
+// and nothing is left behind.
+func TestCollectives(t *testing.T) {
+	fleets(t, func(f *fleet) {
+		rng := rand.New(rand.NewPCG(17, 3))
+		sizes := []int{1, 60, 4 << 10, 100_000}
+		for i := range 24 {
+			size := sizes[rng.IntN(len(sizes))]
+			if i == 0 {
+				size = 18 << 20 // several chunks
+			}
+			c := drawCollective(rng, len(f.rigs), size)
+			name := fmt.Sprintf("case %d: %v %d of %v among %v", i, c.op, c.operator, c.t, c.groups)
+			asProgram := rng.IntN(2) == 1
+			for _, rank := range rng.Perm(len(f.rigs)) {
+				r, q := f.rigs[rank], f.qs[rank]
+				f.tensor(rank, 1, c.t, cast(t, c.t.DType, c.operands[rank]))
+				if !asProgram {
+					r.Do(q, c.op, 2, c.out, c.attrs(rank), ref(1))
+					r.Do(q, ops.Add, 3, c.out, nil, ref(2), ref(2))
+					continue
+				}
+				in := ops.Instr{Op: c.op, Ins: uses(2), Outs: []ops.Result{res(3, c.out)}, Attrs: c.attrs(rank)}
+				key := fmt.Sprint("p", i)
+				r.Define(q, key, &ops.Region{Params: []ops.Result{res(1, c.t)}, Body: []ops.Instr{
+					{Op: ops.Reverse, Ins: uses(1), Outs: []ops.Result{res(4, c.t)}, Attrs: [][]int{{len(c.t.Shape) - 1}}},
+					{Op: ops.Reverse, Ins: uses(4), Outs: []ops.Result{res(2, c.t)}, Attrs: [][]int{{len(c.t.Shape) - 1}}},
+					in, op(ops.Add, res(5, c.out), ref(3), ref(3))}, Values: uses(3, 5)})
+				f.run(rank, key, uint64(i+1), []ops.Result{res(2, c.out), res(3, c.out)}, uses(1)...)
+			}
+			for rank := range f.rigs {
+				got, err := f.rigs[rank].bytesOf(f.qs[rank], 2)
+				want := cast(t, c.t.DType, c.want[rank])
+				if err != nil || !bytes.Equal(got, want) {
+					t.Fatalf("%s: rank %d: %v; got %d bytes, want %d", name, rank, err, len(got), len(want))
+				}
+				if _, err := f.rigs[rank].bytesOf(f.qs[rank], 3); err != nil {
+					t.Fatalf("%s: rank %d: %v", name, rank, err)
+				}
+				f.rigs[rank].Do(f.qs[rank], ops.Free, 0, ops.Type{}, [][]int{{1, 2, 3}})
+			}
+		}
+		f.idle()
+		for rank, q := range f.qs {
+			if n := q.Session.Bytes(); n != 0 || len(q.asyncs) != 0 {
+				t.Errorf("rank %d: %d bytes, %d async runs are left", rank, n, len(q.asyncs))
+			}
+			f.rigs[rank].exec.End(q.Session)
+		}
+		if n := f.meshes.Count(); n != 0 {
+			t.Errorf("%d meshes are left", n)
+		}
+	})
+}
+
+// run runs a program on a rank, in a round.
+func (f *fleet) run(rank int, key string, round uint64, outs []ops.Result, ins ...ops.Operand) {
+	f.rigs[rank].exec.Stream(f.qs[rank], []wire.Instr{{Name: "run", Instr: ops.Instr{Op: ops.Run, Outs: outs, Ins: ins},
+		Defines: wire.Defines{Key: key, Round: round}}})
+}
+
+// TestCollectiveOrder: sums are those of the ranks one after the other, with the same bits on all ranks,
+// whoever comes first. Those of bf16 are rounded once.
+func TestCollectiveOrder(t *testing.T) {
+	fleets(t, func(f *fleet) {
+		rng := rand.New(rand.NewPCG(17, 4))
+		const n = 50_000
+		wants := make([]float32, n)
+		operands := make([][]float32, len(f.rigs))
+		for r := range operands {
+			operands[r] = make([]float32, n)
+			for i := range operands[r] {
+				operands[r][i] = float32(rng.NormFloat64() * 1e3)
+				wants[i] += operands[r][i]
+			}
+		}
+		typ, narrow := f32(n), ops.Type{DType: ops.BF16, Shape: ops.Shape{n}}
+		for _, rank := range rng.Perm(len(f.rigs)) {
+			f.tensor(rank, 1, typ, floats(operands[rank]...))
+			f.rigs[rank].Do(f.qs[rank], ops.AllReduce, 2, typ, [][]int{f.all(), {0}}, ref(1))
+			f.tensor(rank, 3, narrow, convert(t, typ, narrow, floats(operands[rank]...)))
+			f.rigs[rank].Do(f.qs[rank], ops.AllReduce, 4, narrow, [][]int{f.all(), {0}}, ref(3))
+		}
+		exact := make([]float32, n)
+		for r := range operands {
+			rounded := convert(t, narrow, typ, convert(t, typ, narrow, floats(operands[r]...)))
+			for i := range exact {
+				exact[i] += f32At(rounded, i)
+			}
+		}
+		for rank := range f.rigs {
+			if got, err := f.rigs[rank].bytesOf(f.qs[rank], 2); err != nil || !bytes.Equal(got, floats(wants...)) {
+				t.Errorf("rank %d has other bits, or %v", rank, err)
+			}
+			if got, err := f.rigs[rank].bytesOf(f.qs[rank], 4); err != nil || !bytes.Equal(got, convert(t, typ, narrow, floats(exact...))) {
+				t.Errorf("rank %d has other bits of bf16, or %v", rank, err)
+			}
+		}
+	})
+}
+
+// TestCollectiveFaults: where ranks do not fit together, all of them have an error that names one.
+func TestCollectiveFaults(t *testing.T) {
+	fleets(t, func(f *fleet) {
+		last := len(f.rigs) - 1
+		id := ops.ID(0)
+		wrong := func(text string, kind wire.Kind, different func(r *rig, q *Queue)) {
+			t.Helper()
+			id += 10
+			for rank, r := range f.rigs {
+				r.Tensor(f.qs[rank], id, 1, 2)
+				if rank == last {
+					different(r, f.qs[rank])
+					continue
+				}
+				r.Do(f.qs[rank], ops.AllReduce, id+1, f32(2), [][]int{f.all(), {0}}, ref(id))
+			}
+			began := time.Now()
+			for rank, r := range f.rigs {
+				_, err := r.bytesOf(f.qs[rank], id+1)
+				if err == nil || rank != last && (wire.KindOf(err) != kind || !strings.Contains(err.Error(), fmt.Sprint("rank ", last)) ||
+					!strings.Contains(err.Error(), text)) {
+					t.Errorf("rank %d: %v is of kind %v; want %v, naming rank %d, with %q", rank, err, wire.KindOf(err), kind, last, text)
+				}
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("%s took %v", text, took)
+			}
+		}
+		do := func(op ops.Op, t ops.Type, attrs [][]int, arg func() ops.Operand) func(*rig, *Queue) {
+			return func(r *rig, q *Queue) { r.Do(q, op, id+1, t, attrs, arg()) }
+		}
+		one := func() ops.Operand { return ref(id) }
+		wrong("all_reduce by max", wire.BadArgument, do(ops.AllReduce, f32(2), [][]int{f.all(), {2}}, one))
+		wrong("all_gather of f32{2}", wire.BadArgument, do(ops.AllGather, f32(len(f.rigs), 2), [][]int{f.all()}, one))
+		wrong("of f32{3}", wire.BadArgument, func(r *rig, q *Queue) {
+			r.Tensor(q, id+2, 1, 2, 3)
+			r.Do(q, ops.AllReduce, id+1, f32(3), [][]int{f.all(), {0}}, ref(id+2))
+		})
+		wrong("is not held", wire.RankFailed, func(r *rig, q *Queue) {
+			r.Do(q, ops.AllReduce, id+1, f32(2), [][]int{f.all(), {0}}, ref(id+5))
+		})
+		wrong("among ranks", wire.BadArgument, do(ops.AllReduce, f32(2), [][]int{{last, 0}, {0}}, one))
+		wrong("must be", wire.RankFailed, do(ops.AllReduce, f32(7), [][]int{f.all(), {0}}, one))
+		wrong("raise the limit", wire.RankFailed, func(r *rig, q *Queue) {
+			q.Session.Limit = q.Session.Bytes()
+			r.Do(q, ops.AllReduce, id+1, f32(2), [][]int{f.all(), {0}}, ref(id))
+		})
+	})
+}
+
+// TestCollectiveRounds: runs of the same round meet, in whatever order the sessions have them; a run that ends
+// before its collective fails that of the others.
+func TestCollectiveRounds(t *testing.T) {
+	fleets(t, func(f *fleet) {
+		sum := &ops.Region{Params: []ops.Result{res(1, f32(3))}, Body: []ops.Instr{
+			{Op: ops.AllReduce, Ins: uses(1), Outs: []ops.Result{res(2, f32(3))}, Attrs: [][]int{f.all(), {0}}},
+			{Op: ops.AllReduce, Ins: uses(2), Outs: []ops.Result{res(3, f32(3))}, Attrs: [][]int{f.all(), {0}}}}, Values: uses(3)}
+		n := float32(len(f.rigs))
+		for rank, r := range f.rigs {
+			r.Define(f.qs[rank], "sum", sum)
+			r.Tensor(f.qs[rank], 1, 1, 1, 1)
+			r.Tensor(f.qs[rank], 2, 2, 2, 2)
+			first := rank % 2
+			for i := range 2 {
+				at := (first + i) % 2
+				f.run(rank, "sum", uint64(at+7), []ops.Result{res(ops.ID(10+at), f32(3))}, ref(ops.ID(1+at)))
+			}
+		}
+		for rank, r := range f.rigs {
+			r.Want(f.qs[rank], 10, n*n, n*n, n*n)
+			r.Want(f.qs[rank], 11, 2*n*n, 2*n*n, 2*n*n)
+			f.run(rank, "sum", 9, []ops.Result{res(12, f32(3))}, ref(map[bool]ops.ID{true: 1, false: 99}[rank > 0]))
+		}
+		for rank, r := range f.rigs {
+			_, err := r.bytesOf(f.qs[rank], 12)
+			if rank > 0 && (wire.KindOf(err) != wire.RankFailed || !strings.Contains(err.Error(), "rank 0")) || err == nil {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+		}
+		f.run(0, "sum", 0, []ops.Result{res(13, f32(3))}, ref(1))
+		f.rigs[0].WantKind(f.qs[0], 13, wire.BadArgument)
+		f.idle()
+		for _, q := range f.qs {
+			if q.Wait() != 0 || len(q.asyncs) != 0 {
+				t.Errorf("a session waits for %v, %d async runs are left", q.Wait(), len(q.asyncs))
+			}
+		}
+	})
+}
+
+// TestCollectiveWaits: only what needs the result waits, and shows for what.
+func TestCollectiveWaits(t *testing.T) {
+	f := newFleet(t, "host", "host")
+	r, q := f.rigs[0], f.qs[0]
+	r.Tensor(q, 1, 1)
+	r.Do(q, ops.AllReduce, 2, f32(1), [][]int{{0, 1}, {0}}, ref(1))
+	r.Do(q, ops.AllReduce, 3, f32(1), [][]int{{0, 1}, {0}}, ref(2))
+	r.Free(q, 1)
+	r.Tensor(q, 4, 5)
+	r.Want(q, 4, 5)
+	if q.asyncs[0].Wait() != queue.ForMesh {
+		t.Errorf("waits for %v", q.asyncs[0].Wait())
+	}
+	f.rigs[1].Tensor(f.qs[1], 1, 2)
+	f.rigs[1].Do(f.qs[1], ops.AllReduce, 2, f32(1), [][]int{{0, 1}, {0}}, ref(1))
+	f.rigs[1].Do(f.qs[1], ops.AllReduce, 3, f32(1), [][]int{{0, 1}, {0}}, ref(2))
+	r.Want(q, 3, 6)
+	f.rigs[1].Want(f.qs[1], 3, 6)
+}
+
+// TestCollectiveEnds: sessions end and servers are killed, runs are cancelled and late, at any time. Then all ranks have the
+// result, or an error that names the rank, and no memory is left.
+func TestCollectiveEnds(t *testing.T) {
+	ends := map[string]func(f *fleet){
+		"session": func(f *fleet) { f.rigs[0].exec.End(f.qs[0].Session) },
+		"killed":  func(f *fleet) { f.rigs[0].exec.EndExports(errSessionEnded); f.rigs[0].exec.EndNow(f.qs[0].Session) },
+		"late": func(f *fleet) {
+			q := f.qs[0]
+			for _, a := range q.asyncs {
+				if a.run != nil {
+					f.rigs[0].exec.interpreter.stop(a, a.run, late(time.Second))
+				} else if a.incoming != nil {
+					a.incoming.(*collective).fail(late(time.Second))
+				}
+			}
+		},
+		"cancel": func(f *fleet) {
+			f.rigs[0].exec.Stream(f.qs[0], []wire.Instr{{Name: "cancel", Instr: ops.Instr{Op: ops.Cancel, Attrs: [][]int{{5}}}}})
+		},
+	}
+	for _, kinds := range []string{"host host", "GPU GPU", "host GPU device host"} {
+		for name, end := range ends {
+			t.Run(kinds+" "+name, func(t *testing.T) {
+				f := newFleet(t, strings.Fields(kinds)...)
+				rng := rand.New(rand.NewPCG(17, 5))
+				for _, q := range f.qs {
+					f.rigs[0].exec.End(q.Session)
+				}
+				base := uint64(0)
+				for steps := range 12 {
+					f.endAt(steps, rng, end)
+					f.idle()
+					if steps == 0 {
+						base = f.used()
+						continue
+					}
+					for _, r := range f.rigs {
+						r.Settle(10 * time.Millisecond)
+					}
+					if n := f.used(); n > base {
+						t.Fatalf("after %d turns %d bytes are in use, were %d", steps, n, base)
+					}
+				}
+			})
+		}
+	}
+}
+
+// endAt has something end after so many turns of a collective of programs.
+func (f *fleet) endAt(steps int, rng *rand.Rand, end func(*fleet)) {
+	f.Helper()
+	for rank, q := range f.qs {
+		f.rigs[rank].exec.End(q.Session)
+	}
+	f.open(fmt.Sprint("mesh ", steps))
+	const n = 5 << 20
+	typ := f32(n)
+	data := make([]byte, typ.Bytes())
+	for i := 3; i < len(data); i += 4 {
+		data[i] = byte(0x3f + rng.IntN(2))
+	}
+	program := &ops.Region{Params: []ops.Result{res(1, typ)}, Body: []ops.Instr{
+		{Op: ops.AllReduce, Ins: uses(1), Outs: []ops.Result{res(2, typ)}, Attrs: [][]int{f.all(), {2}}}}, Values: uses(2)}
+	eager := rng.IntN(2) == 0
+	for rank, r := range f.rigs {
+		f.tensor(rank, 1, typ, data)
+		if eager {
+			r.Do(f.qs[rank], ops.AllReduce, 5, typ, [][]int{f.all(), {2}}, ref(1))
+			continue
+		}
+		r.Define(f.qs[rank], "p", program)
+		f.run(rank, "p", 1, []ops.Result{res(5, typ)}, ref(1))
+	}
+	for ; steps > 0; steps-- {
+		select {
+		case g := <-f.rigs[0].Posted:
+			g()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	end(f)
+	began := time.Now()
+	for rank, q := range f.qs {
+		if q.Session.Ended {
+			continue
+		}
+		got, err := f.rigs[rank].bytesOf(q, 5)
+		if err == nil && !bytes.Equal(got, data) {
+			f.Fatal("the result is wrong")
+		}
+		if err != nil && rank > 0 && (wire.KindOf(err) != wire.RankFailed || !strings.Contains(err.Error(), "rank 0")) {
+			f.Fatalf("rank %d: %v", rank, err)
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		f.Errorf("the others ended after %v", took)
+	}
+	for rank, q := range f.qs {
+		f.rigs[rank].exec.End(q.Session)
+	}
+}
+
+func le64(x float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)) }
+
+func f32At(b []byte, i int) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+}

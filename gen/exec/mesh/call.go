@@ -1,0 +1,114 @@
+package mesh
+
+import (
+	"slices"
+
+	"nxvk/gen/exec/devcopy"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+)
+
+// call is a collective of a group.
+type call struct {
+	meeting *meeting
+	seq     int // in its round
+	group   []int
+	in      *ops.Instr // of the rank that came first
+	t       ops.Type   // of its operand
+	parties []member   // that have entered, in the order of the group once all have
+	failed  error
+	chunks  map[int][]devcopy.Chunk // of a reduction, by offset, then in the order of the group; nil Bytes have not come
+}
+
+// member is a rank in a call.
+type member struct {
+	place *Place
+	at    int // in the group
+	party Party
+}
+
+// Entry is the part of a rank in a collective.
+type Entry struct {
+	call *call
+	at   int
+}
+
+func newCall(mt *meeting, seq int, in *ops.Instr, t ops.Type) *call {
+	return &call{meeting: mt, seq: seq, group: in.Attrs[0], in: in, t: t, chunks: make(map[int][]devcopy.Chunk)}
+}
+
+func (c *call) has(rank int) bool {
+	return slices.ContainsFunc(c.parties, func(m member) bool { return m.place.rank == rank })
+}
+
+// compare is the error of a rank that asks for something else than those before it.
+func (c *call) compare(rank int, in *ops.Instr, t ops.Type) error {
+	if len(c.parties) == 0 || in.Op == c.in.Op && t.Equal(c.t) && slices.EqualFunc(in.Attrs, c.in.Attrs, slices.Equal) {
+		return nil
+	}
+	return wrong("rank %d asks for %s, rank %d for %s: all ranks carry out the same collectives",
+		rank, describe(in, t), c.parties[0].place.rank, describe(c.in, c.t))
+}
+
+// isNamed reports whether an error says whose it is.
+func isNamed(err error) bool {
+	return wire.KindOf(err) == wire.RankFailed
+}
+
+// Fail ends the collective for all of its ranks. The error is of the rank that calls it.
+func (e *Entry) Fail(err error) {
+	c := e.call
+	var after actions
+	mu := &c.meeting.mesh.all.mu
+	mu.Lock()
+	if e.at >= 0 && e.at < len(c.group) {
+		err = named(c.group[e.at], err)
+	}
+	c.fail(err, &after)
+	mu.Unlock()
+	after.run()
+}
+
+// fail ends the call for those who have entered, and for those to come.
+func (c *call) fail(err error, after *actions) {
+	if c.failed != nil {
+		return
+	}
+	c.failed = err
+	for _, m := range c.parties {
+		m.tell(after, func() { m.party.Fail(err) }, func() {})
+	}
+	for _, list := range c.chunks {
+		for _, k := range list {
+			if k.Bytes != nil {
+				after.add(k.Release)
+			}
+		}
+	}
+	c.chunks = nil
+}
+
+// tell has the Executor of a rank run f, or gone where it has ended.
+func (m member) tell(after *actions, f, gone func()) {
+	after.add(func() { m.place.run(f, gone) })
+}
+
+// begin has the ranks send their operands.
+func (c *call) begin(after *actions) {
+	slices.SortFunc(c.parties, func(a, b member) int { return a.at - b.at })
+	for _, m := range c.parties {
+		if c.in.Op == ops.CollectiveBroadcast && m.at > 0 {
+			continue
+		}
+		e := &Entry{call: c, at: m.at}
+		m.tell(after, func() {
+			m.party.Send(func(k devcopy.Chunk, err error) {
+				if err != nil {
+					e.Fail(err)
+					return
+				}
+				c.arrived(m.at, k)
+			})
+		}, func() { e.Fail(failed("rank %d has ended with its device server", m.place.rank)) })
+	}
+}

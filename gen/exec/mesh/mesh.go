@@ -1,0 +1,134 @@
+package mesh
+
+import (
+	"fmt"
+	"sync"
+
+	"nxvk/fallback/sched"
+	"nxvk/gen/wire"
+)
+
+// Meshes are the meshes of a node, by the id that their sessions share. The methods may be called from any
+// goroutine.
+type Meshes struct {
+	mu   sync.Mutex
+	list map[string]*mesh
+	work *sched.Account // whose processor time combining takes
+}
+
+// NewMeshes returns an empty list.
+func NewMeshes(work *sched.Pool) *Meshes {
+	return &Meshes{list: make(map[string]*mesh), work: work.Account()}
+}
+
+// mesh is as many places as it has ranks.
+type mesh struct {
+	all    *Meshes
+	id     string
+	places []*Place // nil where no session has the rank
+	lost   []error  // why the latest session of a rank has left; nil where none has
+	rounds map[roundKey]*meeting
+	order  []roundKey // of rounds, oldest first
+}
+
+// Place is a session in a mesh.
+type Place struct {
+	mesh *mesh
+	rank int
+	size int
+	run  func(f, gone func()) // has the Executor of the session run f, or gone, on any goroutine, where it has ended
+	turn uint64               // eager collectives so far
+}
+
+// Join gives a session a rank of a mesh, which the first session of an id begins.
+func (ms *Meshes) Join(id string, rank, size int, run func(f, gone func())) (*Place, error) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	m := ms.list[id]
+	if m == nil {
+		m = &mesh{all: ms, id: id, places: make([]*Place, size), lost: make([]error, size), rounds: make(map[roundKey]*meeting)}
+	}
+	switch {
+	case len(m.places) != size:
+		return nil, wrong("rank %d says that the mesh has %d ranks, others say %d: open all with the same size", rank, size, len(m.places))
+	case m.places[rank] != nil:
+		return nil, wrong("another session has rank %d of the mesh: give each session a rank of its own", rank)
+	}
+	ms.list[id] = m
+	p := &Place{mesh: m, rank: rank, size: size, run: run}
+	if m.lost[rank] != nil {
+		p.turn = m.turns() // it goes on where the others are
+	}
+	m.places[rank], m.lost[rank] = p, nil
+	return p, nil
+}
+
+// turns is how many eager collectives the sessions have had.
+func (m *mesh) turns() (n uint64) {
+	for _, p := range m.places {
+		if p != nil {
+			n = max(n, p.turn)
+		}
+	}
+	return n
+}
+
+// Is reports whether the place has this rank of this mesh.
+func (p *Place) Is(id string, rank, size int) bool {
+	return p.mesh.id == id && p.rank == rank && p.size == size
+}
+
+// Leave ends the place. Collectives that need the rank fail for all others of their group.
+func (p *Place) Leave(cause error) {
+	m := p.mesh
+	var after actions
+	m.all.mu.Lock()
+	if m.places[p.rank] == p {
+		err := failed("rank %d has left the mesh: %v", p.rank, cause)
+		m.places[p.rank], m.lost[p.rank] = nil, err
+		for _, mt := range m.rounds {
+			mt.end(p.rank, err, &after)
+		}
+		m.forget()
+	}
+	m.all.mu.Unlock()
+	after.run()
+}
+
+// forget drops a mesh without sessions.
+func (m *mesh) forget() {
+	for _, p := range m.places {
+		if p != nil {
+			return
+		}
+	}
+	if m.all.list[m.id] == m {
+		delete(m.all.list, m.id)
+	}
+}
+
+// Count returns how many meshes there are.
+func (ms *Meshes) Count() int {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return len(ms.list)
+}
+
+// actions are done without the lock: they may run on the goroutine of the caller.
+type actions []func()
+
+func (a *actions) add(f func()) { *a = append(*a, f) }
+
+func (a actions) run() {
+	for _, f := range a {
+		f()
+	}
+}
+
+func wrong(format string, args ...any) error {
+	return &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(format, args...)}
+}
+
+func failed(format string, args ...any) error {
+	return &wire.Fault{Kind: wire.RankFailed, Err: fmt.Errorf(format, args...)}
+}
