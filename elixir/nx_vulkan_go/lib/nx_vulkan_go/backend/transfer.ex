@@ -9,6 +9,10 @@ defmodule NxVulkanGo.Backend.Transfer do
 
   @doc "Reads the first elements, at most `limit`, in the format of Nx."
   @spec to_binary(T.t(), non_neg_integer) :: bitstring
+  def to_binary(%T{data: %{id: nil, literal: literal, type: {_, size}}}, limit)
+      when size >= 8 and bit_size(literal) <= limit * size,
+      do: literal
+
   def to_binary(%T{data: %{type: type}} = tensor, limit),
     do: tensor |> wire(limit) |> Encoding.decode(type)
 
