@@ -28,7 +28,7 @@ defmodule NxVulkanGo do
   | f8 and integers of 2 and 4 bits | yes | yes | f8 as f16, small integers in 8 bits | no |
   | matrix hardware | bf16, f16, s8, u8 | these, TF32 and f64 | that of Metal | no |
   | libraries of the vendor | no | cuBLAS, cuDNN, cuSOLVER | MLX | no |
-  | a function over several GPUs | no | yes (sharding) | no | no |
+  | a function over several GPUs | of one machine (sharding) | yes (sharding) | no | no |
   | pointers to a tensor's memory | no | yes | yes | no |
   | sampler (NUTS) | on the node | no | no | chains of steps, for eXMC |
 
@@ -56,11 +56,9 @@ defmodule NxVulkanGo do
   defdelegate __compile__(key, vars, fun, options), to: Compiler, as: :compile
 
   @impl true
-  def __shard_jit__(_key, _mesh, _vars, _fun, _args_list, _options) do
-    raise ArgumentError,
-          "NxVulkanGo does not shard. Run the function on each device, with compiler: NxVulkanGo " <>
-            "and device: INDEX; Nx.Serving does that with partitions: true"
-  end
+  defdelegate __shard_jit__(key, mesh, vars, fun, args_list, options),
+    to: Compiler,
+    as: :shard_jit
 
   @impl true
   def __partitions_options__(options) do

@@ -57,6 +57,22 @@ defmodule NxVulkanGo.Compiler do
   mask excludes everything by -Inf is NaN, as without the kernel.
   Gradients keep the separate operations, as does a server with `--disable-passes attention`.
 
+  ## Several devices
+
+  `Nx.Defn.shard_jit/3` runs a function on several devices of a server at once. Partition n of the
+  mesh is device n. The option `:input_shardings` has a map for each argument, as with EXLA: the
+  dimensions, and the axes of the mesh that divide each. Each partition gets its part of the
+  arguments, and gives its part of the results.
+
+      mesh = %Nx.Mesh{name: "mesh", shape: {2}}
+      fun = Nx.Defn.shard_jit(&Nx.dot/2, mesh, input_shardings: [%{0 => [0]}, %{}], compiler: NxVulkanGo)
+      [top, bottom] = fun.([[x[0..3], w], [x[4..7], w]])
+
+  The function is traced for the whole tensors. Shardings propagate from the arguments to the
+  results, and the devices exchange what they need of each other. An operation that cannot be
+  divided is carried out whole on each device. The map of a container holds for all of its tensors. Hooks,
+  runtime calls and vectorized tensors raise `ArgumentError`.
+
   ## Branches
 
   A value that only one branch of a `cond` needs is computed in that branch. A value that
@@ -64,7 +80,7 @@ defmodule NxVulkanGo.Compiler do
   """
 
   alias Nx.Defn.{Composite, Evaluator}
-  alias NxVulkanGo.Compiler.{Cache, Program, Run}
+  alias NxVulkanGo.Compiler.{Cache, Program, Run, Shard, Sharding}
   alias NxVulkanGo.{Explanation, Fallback, Options, Session, Telemetry}
   alias NxVulkanGo.Session.Registry
 
@@ -104,6 +120,34 @@ defmodule NxVulkanGo.Compiler do
     Cache.fetch({key, types(vars), hooks}, fn ->
       Telemetry.span([:compile], %{function: key}, fn -> build(fun.(vars), hooks, vars) end)
     end)
+  end
+
+  @doc false
+  def shard_jit(key, mesh, vars, fun, args_list, options) do
+    {shardings, vars} = Sharding.parse!(mesh, options[:input_shardings], vars)
+    Shard.ranks!(mesh, args_list)
+    own = Options.compiler!(options)
+
+    if own[:device] do
+      raise ArgumentError, "a sharded function takes no :device: partition n runs on device n"
+    end
+
+    cached = {key, types(vars), names(own), mesh.shape, shardings, own[:server]}
+
+    shard =
+      Cache.fetch(cached, fn ->
+        Telemetry.span([:compile], %{function: key}, fn ->
+          case build(fun.(vars), names(own), []) do
+            %Program{} = program ->
+              Shard.divide!(program, mesh, shardings, own)
+
+            {:unsupported, reason} ->
+              raise ArgumentError, "the function cannot be sharded: #{reason}"
+          end
+        end)
+      end)
+
+    Shard.run(shard, args_list, own)
   end
 
   @doc false

@@ -9,14 +9,15 @@ defmodule NxVulkanGo.Options do
 
   ## Options of the compiler
 
-  `compiler: NxVulkanGo` takes `:server`, `:device`, `:hooks` and `:callback_timeout`.
+  `compiler: NxVulkanGo` takes `:server`, `:device`, `:hooks` and `:callback_timeout`, and for
+  `Nx.Defn.shard_jit/3` `:input_shardings`.
   `NxVulkanGo.explain/3` takes `:profile` as well. Options of other libraries are known and
   ignored, so that a program can change its compiler and nothing else:
 
     * of Nx, `Nx.Serving` and `Nx.Defn.Evaluator`: `:compiler`, `:on_conflict`, `:batch_keys`,
       `:max_concurrency`, `:garbage_collect`, `:debug_options`
     * of EXLA: `:client`, `:device_id`, `:precision`, `:cache`, `:debug`, `:lazy_transfers`,
-      `:run_options`, `:mesh`, `:input_shardings`, `:module_compilation`,
+      `:run_options`, `:mesh`, `:module_compilation`,
       `:within_defn_compiler`, `EXLA`
     * of Axon, which passes its own options on: `:mode`, `:raise_on_none`, `:seed`, `:print_values`,
       `:global_layer_options`

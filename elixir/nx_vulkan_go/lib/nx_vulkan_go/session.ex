@@ -245,7 +245,7 @@ defmodule NxVulkanGo.Session do
     ref = Process.monitor(pid)
 
     if program,
-      do: send(pid, {:call, {self(), ref}, request, Map.take(program, [:key, :code])}),
+      do: send(pid, {:call, {self(), ref}, request, Map.take(program, [:key, :code, :share])}),
       else: send(pid, {:call, {self(), ref}, request})
 
     receive do

@@ -22,7 +22,7 @@ defmodule NxVulkanGo.Compiler.Run do
     do: output(program, [], options)
 
   def run(%Program{} = program, args, options) do
-    tensors = arguments(program.inputs, args, 0)
+    tensors = arguments(program, args)
     place = place(options)
     here = place == [] && Small.run(program.small, program.inputs, tensors)
     output(program, here || run_there(program, tensors, place, options), options)
@@ -35,6 +35,10 @@ defmodule NxVulkanGo.Compiler.Run do
       start(program, session, tensors, options)
     end)
   end
+
+  @doc "Returns the arguments that a program uses."
+  @spec arguments(Program.t(), [(-> T.t())]) :: [T.t()]
+  def arguments(program, args), do: arguments(program.inputs, args, 0)
 
   # Positions are in order.
   defp arguments([], _args, _i), do: []
@@ -61,13 +65,15 @@ defmodule NxVulkanGo.Compiler.Run do
     {session, Enum.map(tensors, &moved(&1, session, options))}
   end
 
-  defp moved(%T{data: %B{session: %Session{} = other}} = tensor, session, options) do
+  @doc "Returns a tensor that a session can use: one of another device is copied."
+  @spec moved(T.t(), Session.t(), keyword) :: T.t()
+  def moved(%T{data: %B{session: %Session{} = other}} = tensor, session, options) do
     if other.server == session.server and other.device == session.device,
       do: tensor,
       else: Nx.backend_copy(tensor, {B, options})
   end
 
-  defp moved(tensor, _session, _options), do: tensor
+  def moved(tensor, _session, _options), do: tensor
 
   # The data of the results.
   defp start(program, session, tensors, options) do

@@ -32,11 +32,12 @@ defmodule NxVulkanGo.Session.ProgramCache do
 
   # The clock ticks with each new program, so that a loop over known programs changes
   # nothing.
-  defp define(programs, %{key: key, code: code}) do
+  defp define(programs, %{key: key, code: code} = program) do
     size = byte_size(code)
     programs = %{programs | clock: programs.clock + 1}
     {programs, forgotten} = make_room(programs, size)
-    program = {:program, [], [], [key, :erlang.binary_to_term(code)]}
+    share = List.wrap(program[:share])
+    program = {:program, [], [], [key, :erlang.binary_to_term(code) | share]}
     {put(%{programs | bytes: programs.bytes + size}, key, size), forget(forgotten) ++ [program]}
   end
 

@@ -139,11 +139,7 @@ defmodule NxVulkanGo.Compiler.CacheTest do
     assert Exception.message(error) =~ "from_the_future"
   end
 
-  test "sharding is refused, devices are partitions of a serving" do
-    assert_raise ArgumentError, ~r/does not shard/, fn ->
-      NxVulkanGo.__shard_jit__(nil, nil, [], nil, [], [])
-    end
-
+  test "devices are partitions of a serving" do
     assert NxVulkanGo.__to_backend__(device: 2, cache: false) == {NxVulkanGo.Backend, [device: 2]}
   end
 end
