@@ -142,7 +142,7 @@ func (m *mutant) try(t *testing.T, d, host *exectest.Driver) bool {
 	if (err == nil) != (hostErr == nil) {
 		t.Errorf("%v: the device says %v, the host says %v", &c, err, hostErr)
 	}
-	if err != nil || c.out.DType.IsComplex() || roundsUnevenly(&c) {
+	if err != nil || m.roundsUnevenly() {
 		return true
 	}
 	if len(got) != len(want) {
@@ -153,27 +153,28 @@ func (m *mutant) try(t *testing.T, d, host *exectest.Driver) bool {
 	return true
 }
 
-// roundsUnevenly reports whether a whole number may come out as the one beside it: roots and angles of
-// whole numbers, and powers of complex ones, are not whole on the way.
-func roundsUnevenly(c *instr) bool {
-	switch f := c.op.Info(); f.Kind {
+// roundsUnevenly reports whether results are complex, or whole numbers that may come out as those beside
+// them: roots and angles of whole numbers, and powers of complex ones, are not whole on the way.
+func (m *mutant) roundsUnevenly() bool {
+	out := m.in.Outs[0].Type.DType
+	switch f := m.in.Op.Info(); f.Kind {
 	case ops.LinAlg:
 		return true
 	case ops.Transform:
-		return !c.out.DType.IsFloat()
+		return !out.IsFloat()
 	default:
-		return f.ULP > 0 && c.out.DType.IsInteger() && hasComplex(c)
+		return out.IsComplex() || f.ULP > 0 && out.IsInteger() && hasComplex(m.types)
 	}
 }
 
-func hasComplex(c *instr) bool {
-	return slices.ContainsFunc(c.types, func(t ops.Type) bool { return t.DType.IsComplex() })
+func hasComplex(types []ops.Type) bool {
+	return slices.ContainsFunc(types, func(t ops.Type) bool { return t.DType.IsComplex() })
 }
 
 // singular reports whether the error says that a system of complex numbers has no
 // solution: those are not exact on the way, so the two sides need not agree.
 func singular(c *instr, err error) bool {
-	return hasComplex(c) && err != nil && strings.Contains(err.Error(), "singular")
+	return hasComplex(c.types) && err != nil && strings.Contains(err.Error(), "singular")
 }
 
 // found are seeds whose mutants were computed wrongly once.
