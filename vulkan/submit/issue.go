@@ -91,6 +91,7 @@ func (q *Scheduler) send(b *Batch, t *timeline, value uint64, after []vk.Point) 
 		err = q.record(c, b)
 	}
 	if err == nil {
+		t.sent.Store(value)
 		if r := vk.QueueSubmit(q.d.VK, t.queue, c.vk, t.semaphore, value, after); r != vk.Success {
 			err = q.d.Fail("submit", r)
 		}

@@ -57,6 +57,25 @@ func never(q *Scheduler) *Submission {
 	return s
 }
 
+// TestImpossibleValue has a timeline at a value that no submission signals, as that of a lost device may be:
+// nothing counts as complete.
+func TestImpossibleValue(t *testing.T) {
+	q, _ := openTest(t, logical.Options{})
+	f := NewFlow()
+	if err := q.Wait(t.Context(), barrier(t, q, f)); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range q.timelines {
+		line.sent.Store(0)
+	}
+	if err := q.Wait(t.Context(), never(q)); !errors.Is(err, logical.ErrDeviceLost) {
+		t.Errorf("got %v, want ErrDeviceLost", err)
+	}
+	if !errors.Is(q.d.Lost(), logical.ErrDeviceLost) {
+		t.Error("the device does not count as lost")
+	}
+}
+
 // TestNotifyOutOfOrder asks for the notice of a later submission before those of earlier ones.
 func TestNotifyOutOfOrder(t *testing.T) {
 	q, end := openTest(t, logical.Options{})

@@ -19,6 +19,7 @@ type timeline struct {
 	index     int
 	queue     int // of the device
 	semaphore vk.Semaphore
+	sent      atomic.Uint64 // highest value that a submission may signal
 	done      atomic.Uint64 // highest value seen
 	doneAt    atomic.Int64  // when it was first seen, in Unix nanoseconds
 	waiter    waiter
@@ -53,7 +54,8 @@ func (t *timeline) reached(v uint64, poll bool) bool {
 	return err == nil && v <= now
 }
 
-// poll reads the semaphore.
+// poll reads the semaphore. Where a device is lost, NVIDIA's driver gives the greatest number there is and
+// calls that a success, so a value that nobody signals is the loss of the device.
 func (t *timeline) poll() (uint64, error) {
 	if err := t.q.d.Lost(); err != nil {
 		return 0, err
@@ -62,6 +64,9 @@ func (t *timeline) poll() (uint64, error) {
 		return 0, logical.ErrClosed
 	}
 	v, r := vk.GetSemaphoreCounterValue(t.q.d.VK, t.semaphore)
+	if r == vk.Success && v > t.sent.Load() {
+		r = vk.ErrorDeviceLost
+	}
 	if r != vk.Success {
 		return 0, t.q.d.Fail("read the timeline", r)
 	}
