@@ -18,6 +18,7 @@ import (
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/spans"
 	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -48,7 +49,7 @@ type Config struct {
 
 	// Spans is told where the time of a run or a read with a trace context went; nil where nobody
 	// asks.
-	Spans func(*store.Session, Spans)
+	Spans func(*store.Session, spans.Report)
 
 	Name        string                   // of the device server; an import that names it is of this device
 	Incarnation uint64                   // of the device server
@@ -86,6 +87,7 @@ type Executor struct {
 	transfers   transfers               // brings values to the device and back
 	jobs        jobs                    // computations of the host
 	checker     checker                 // what is wrong with indices
+	observer    spans.Observer[*Queue]  // where the time of a request goes
 
 	Counters Counters
 }
@@ -135,6 +137,7 @@ func New(cfg Config) *Executor {
 	e.checker = checker{feed: e.Feed, deviceError: e.DeviceError, resume: e.Resume, jobs: &e.jobs, failed: &e.Counters.Failed}
 	e.jobs = jobs{cfg: &e.cfg, resume: e.Resume, poison: e.poison, common: cfg.Work.Account()}
 	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.jobs.aside(nil, what, f, then) }
+	e.observer = spans.Observer[*Queue]{Tell: cfg.Spans, Session: sessionOf, Feed: e.Feed, Open: func(q *Queue) *spans.Open { return &q.observed }}
 	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
 		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.dispatcher.warm, Refused: e.dispatcher.noteRefused,
@@ -163,7 +166,7 @@ func New(cfg Config) *Executor {
 func newMemory(e *Executor) *memory.Manager[*Queue] {
 	return memory.NewManager(memory.ManagerConfig[*Queue]{
 		Device: e.dev, Post: e.cfg.Post, Flush: e.Flush, Error: e.DeviceError, Resume: e.Resume, AwaitChecks: e.checker.await,
-		Session:  func(q *Queue) *store.Session { return q.Session },
+		Session:  sessionOf,
 		Claim:    func(q *Queue) *memory.Claim { return &q.claim },
 		Alloc:    func(q *Queue, n int) (*vulkan.Buffer, error) { return e.allocFeed(q).TryAlloc(n) },
 		Sessions: func(yield func(*store.Session) bool) { maps.Keys(e.queues)(yield) },

@@ -63,6 +63,29 @@ func (e *Executor) read(q *Queue, id ops.ID, offset, count int, done func(Data, 
 	})
 }
 
+// Range is elements of a value.
+type Range struct {
+	ID            ops.ID
+	Offset, Count int // elements
+}
+
+// ReadTraced is Read with a trace context, or nil.
+func (e *Executor) ReadTraced(q *Queue, c *wire.Context, r Range, done func(Data, error)) {
+	o := e.observer.Observe(q, "download", c)
+	if o == nil {
+		e.Read(q, r.ID, r.Offset, r.Count, done)
+		return
+	}
+	e.enqueue(q, request{read: r.ID, task: func(of *Queue) queue.Wait {
+		o.BeginRead()
+		e.read(of, r.ID, r.Offset, r.Count, func(data Data, err error) {
+			done(data, err)
+			o.ConcludeRead(err)
+		})
+		return 0
+	}})
+}
+
 // value returns a value that has memory, or its error.
 func (e *Executor) value(q *Queue, id ops.ID) (store.Value, error) {
 	v, err := q.value(id)

@@ -11,6 +11,7 @@ import (
 	"nxvk/gen/exec/mesh"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/spans"
 	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -51,7 +52,7 @@ type Queue struct {
 	run      *run        // the program under way, whose slots stand for the session's values
 	traceRun run         // where that is of a trace
 
-	observed []*observation // runs and reads with a trace context
+	observed spans.Open // runs and reads with a trace context
 
 	above map[any]Ender // what packages above keep, by package
 
@@ -68,6 +69,9 @@ type Queue struct {
 	incoming incoming             // the import from another device, or the collective, at the front
 	place    *mesh.Place          // of the session in a mesh; nil where it is in none
 }
+
+// sessionOf is the session of a queue, for members that know no queue.
+func sessionOf(q *Queue) *store.Session { return q.Session }
 
 // task is what a queue runs. It reports true where it has to wait, and is then
 // run again.
@@ -277,7 +281,9 @@ func (e *Executor) park(q *Queue, why queue.Wait) {
 		if q.run != nil {
 			q.run.waited(why)
 		}
-		q.noteWait(why)
+		if why == queue.ForPlan || why == queue.ForKernel {
+			q.observed.Block()
+		}
 	}
 	q.waits = why
 }
@@ -291,7 +297,7 @@ func (q *Queue) fresh() {
 // Resume serves a queue that has waited.
 func (e *Executor) Resume(q *Queue) {
 	q.waits = 0
-	q.noteResumed()
+	q.observed.Resume()
 	e.advance(q)
 	e.settle()
 }
