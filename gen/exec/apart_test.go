@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -92,7 +93,7 @@ func TestUploadApart(t *testing.T) {
 		r.Do(q, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
 		r.Do(q, ops.Negate, 2, f32(n), nil, ref(1))
 		r.exec.recorder.flushTrace(q)
-		for r.exec.cfg.Work.Stats().Started[workCopy] == 0 {
+		for r.exec.cfg.Work.Stats().Started[hostjob.WorkCopy] == 0 {
 			(<-r.Posted)() // until its kernel is there
 		}
 		r.served(q)
@@ -120,7 +121,7 @@ func TestUploadAfterCancel(t *testing.T) {
 	r.Do(q, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
 	r.Do(q, ops.Negate, 2, f32(n), nil, ref(1))
 	r.exec.recorder.flushTrace(q)
-	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
+	for r.exec.cfg.Work.Stats().Started[hostjob.WorkCopy] < 2 {
 		(<-r.Posted)() // until a piece is recorded
 	}
 	q.feed.Cancel(&wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})

@@ -242,7 +242,7 @@ func (q *Queue) end() {
 	q.trace.Drop()
 	q.running.Drop()
 	q.trace, q.running = nil, nil
-	q.dropJob()
+	q.job.Drop()
 	q.dropExports()
 	if q.incoming != nil {
 		q.incoming.drop(&wire.Fault{Kind: wire.Cancelled, Err: errSessionEnded})

@@ -98,7 +98,7 @@ func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round,
 		x.err = errNoMesh
 	}
 	if d := f.Session.Deadline; d > 0 && f.run == nil {
-		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(late(d)) }) })
+		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(wire.Late(d)) }) })
 	}
 	return x
 }

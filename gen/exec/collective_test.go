@@ -471,9 +471,9 @@ func TestCollectiveEnds(t *testing.T) {
 			q := f.qs[0]
 			for _, a := range q.asyncs {
 				if a.run != nil {
-					f.rigs[0].exec.interpreter.stop(a, a.run, late(time.Second))
+					f.rigs[0].exec.interpreter.stop(a, a.run, wire.Late(time.Second))
 				} else if a.incoming != nil {
-					a.incoming.(*collective).fail(late(time.Second))
+					a.incoming.(*collective).fail(wire.Late(time.Second))
 				}
 			}
 		},

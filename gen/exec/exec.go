@@ -10,8 +10,10 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/checks"
 	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/mesh"
@@ -85,8 +87,8 @@ type Executor struct {
 	interpreter interpreter             // runs programs
 	dispatcher  dispatcher              // carries out plans
 	transfers   transfers               // brings values to the device and back
-	jobs        jobs                    // computations of the host
-	checker     checker                 // what is wrong with indices
+	jobs        *hostjob.Jobs[*Queue]   // computations of the host
+	checker     checks.Checker          // what is wrong with indices
 	observer    spans.Observer[*Queue]  // where the time of a request goes
 
 	Counters Counters
@@ -134,9 +136,10 @@ func New(cfg Config) *Executor {
 		limit:   cfg.HostLimit,
 	}
 	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec, e.transfers.exec = e, e, e, e
-	e.checker = checker{feed: e.Feed, deviceError: e.DeviceError, resume: e.Resume, jobs: &e.jobs, failed: &e.Counters.Failed}
-	e.jobs = jobs{cfg: &e.cfg, resume: e.Resume, poison: e.poison, common: cfg.Work.Account()}
-	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.jobs.aside(nil, what, f, then) }
+	e.jobs = hostjob.New(hostjob.Config[*Queue]{Work: cfg.Work, Post: cfg.Post, Log: &e.cfg.Log, Account: e.Account,
+		Slot: func(q *Queue) *hostjob.Slot { return &q.job }, Deadline: (*Queue).deadline, Resume: e.Resume, Fail: e.poison})
+	aside := e.jobs.Aside
+	e.checker = checks.Checker{Error: e.DeviceError, Aside: aside, Failed: &e.Counters.Failed}
 	e.observer = spans.Observer[*Queue]{Tell: cfg.Spans, Session: sessionOf, Feed: e.Feed, Open: func(q *Queue) *spans.Open { return &q.observed }}
 	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
@@ -165,12 +168,13 @@ func New(cfg Config) *Executor {
 // newMemory has the members of an Executor give and free memory.
 func newMemory(e *Executor) *memory.Manager[*Queue] {
 	return memory.NewManager(memory.ManagerConfig[*Queue]{
-		Device: e.dev, Post: e.cfg.Post, Flush: e.Flush, Error: e.DeviceError, Resume: e.Resume, AwaitChecks: e.checker.await,
-		Session:  sessionOf,
-		Claim:    func(q *Queue) *memory.Claim { return &q.claim },
-		Alloc:    func(q *Queue, n int) (*vulkan.Buffer, error) { return e.allocFeed(q).TryAlloc(n) },
-		Sessions: func(yield func(*store.Session) bool) { maps.Keys(e.queues)(yield) },
-		Pending:  func() bool { return len(e.recorder.gathering) > 0 }, // who asks is not among them: it carries something out
+		Device: e.dev, Post: e.cfg.Post, Flush: e.Flush, Error: e.DeviceError, Resume: e.Resume,
+		AwaitChecks: func(q *Queue) bool { return checks.Await(e.Feed(q), func() { e.Resume(q) }) },
+		Session:     sessionOf,
+		Claim:       func(q *Queue) *memory.Claim { return &q.claim },
+		Alloc:       func(q *Queue, n int) (*vulkan.Buffer, error) { return e.allocFeed(q).TryAlloc(n) },
+		Sessions:    func(yield func(*store.Session) bool) { maps.Keys(e.queues)(yield) },
+		Pending:     func() bool { return len(e.recorder.gathering) > 0 }, // who asks is not among them: it carries something out
 		RunPending: func() {
 			for _, g := range slices.Clone(e.recorder.gathering) {
 				e.recorder.flushTrace(g)
@@ -241,7 +245,7 @@ func (e *Executor) try(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
 		return e.importValue(q, in)
-	case e.Lost() != nil && q.job == nil:
+	case e.Lost() != nil && !q.job.Busy():
 		e.poison(q, in, nil, e.Lost())
 	case q.failed != nil:
 		e.poison(q, in, nil, q.failed)
@@ -255,8 +259,8 @@ var errProgramOnly = errors.New("belongs in a program, not in the stream")
 
 // compute carries out an instruction that makes values.
 func (e *Executor) compute(q *Queue, in *wire.Instr) (wait queue.Wait) {
-	if q.job != nil {
-		if wait, again := e.jobs.collect(q, in); !again {
+	if q.job.Busy() {
+		if wait, again := e.jobs.Collect(q, in); !again {
 			return wait
 		}
 	}
@@ -289,21 +293,11 @@ func (q *Queue) note(in *wire.Instr) string {
 	return in.Note
 }
 
-// fault is the error of an instruction on operands of some types, sent from where note says.
-func fault(in *wire.Instr, note string, types []ops.Type, err error) error {
-	wrapped := in.Wrap(types, err)
-	wrapped.Op = in.Name
-	if note != "" {
-		wrapped.Err = fmt.Errorf("%w; sent by %s", wrapped.Err, note)
-	}
-	return wrapped
-}
-
 // poison makes the results of an instruction carry an error. An error that
 // came with an operand stays what it was.
 func (e *Executor) poison(q *Queue, in *wire.Instr, types []ops.Type, err error) {
 	if _, inherited := err.(*ops.Error); !inherited {
-		err = fault(in, q.note(in), types, err)
+		err = in.Fail(q.note(in), types, err)
 		e.Counters.Failed++
 	}
 	for _, out := range in.Outs {

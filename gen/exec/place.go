@@ -6,6 +6,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
@@ -82,7 +83,7 @@ func (e *Executor) runOnHost(q *Queue, w *placement.Work) (wait queue.Wait, err 
 	for i, m := range mems {
 		outs[i] = fallback.Value{Type: w.In.Outs[i].Type, Data: m.Host}
 	}
-	defer dropAll(mems)
+	defer store.DropAll(mems)
 	give := func() error {
 		e.Counters.Host++
 		for i, m := range mems {
@@ -92,7 +93,7 @@ func (e *Executor) runOnHost(q *Queue, w *placement.Work) (wait queue.Wait, err 
 	}
 	if cost := placement.HostCost(w.In, w.Types); cost > placement.InlineCost {
 		in := w.In
-		e.jobs.start(q, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		e.jobs.Start(q, w, hostjob.WorkInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
 		return queue.ForHost, nil
 	} else {
 		e.turns.Charge(cost >> 12)

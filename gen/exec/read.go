@@ -5,6 +5,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/explain"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -149,7 +150,7 @@ func (e *Executor) Explain(q *Queue, key string, measure bool, done func([]expla
 		prepared := explain.Prepare(p, explain.Rules{Device: e.dev != nil, Fuses: e.fuses(), Target: e.target, Eval: e.specializer.Evaluator(),
 			Cost: e.feeds.Seconds, Stead: e.dispatcher.onHost})
 		var x *explain.Explanation
-		e.jobs.aside(q, WorkExplain, func(*sched.Worker) (err error) {
+		e.jobs.AsideFor(q, hostjob.WorkExplain, func(*sched.Worker) (err error) {
 			x, err = prepared()
 			return err
 		}, func(err error) {

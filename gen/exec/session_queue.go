@@ -6,6 +6,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/loop"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/mesh"
@@ -32,7 +33,7 @@ type Queue struct {
 	needed    map[ops.ID]bool // while that waits for memory: the values that requests work on
 	failed    error           // why the operand that was waited for did not come
 	recording *recording      // of the task at the front
-	job       *job            // what the host computes of it, see job.go
+	job       hostjob.Slot    // what the host computes of it
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
@@ -72,6 +73,14 @@ type Queue struct {
 
 // sessionOf is the session of a queue, for members that know no queue.
 func sessionOf(q *Queue) *store.Session { return q.Session }
+
+// deadline is that of the instruction at the front; 0 for none. A run has one for all its instructions, see bound.
+func (q *Queue) deadline() time.Duration {
+	if q.run != nil {
+		return 0
+	}
+	return q.Session.Deadline
+}
 
 // task is what a queue runs. It reports true where it has to wait, and is then
 // run again.

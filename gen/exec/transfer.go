@@ -4,6 +4,7 @@ import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
@@ -89,18 +90,12 @@ func (tr *transfers) hostResults(q *Queue, w *placement.Work) (mems []*store.Sto
 	for _, r := range w.In.Outs {
 		m, wait, err := tr.exec.memory.OnHost(q, r.Type.Bytes())
 		if wait != 0 || err != nil {
-			dropAll(mems)
+			store.DropAll(mems)
 			return nil, wait, err
 		}
 		mems = append(mems, m)
 	}
 	return mems, 0, nil
-}
-
-func dropAll(mems []*store.Storage) {
-	for _, m := range mems {
-		m.Drop()
-	}
 }
 
 // toDevice sees to it that memory is on the device.
@@ -180,7 +175,7 @@ func (tr *transfers) copyBack(m *store.Storage, data []byte, done func(error)) {
 		done(nil)
 		return
 	}
-	tr.exec.jobs.aside(nil, workCopy, func(by *sched.Worker) error {
+	tr.exec.jobs.Aside(hostjob.WorkCopy, func(by *sched.Worker) error {
 		return sched.Caught(func() error {
 			by.For(len(data), 4*placement.InlineCost, func(_ *sched.Worker, lo, hi int) { copy(to.Host[lo:hi], data[lo:hi]) })
 			return nil
@@ -227,7 +222,7 @@ func (tr *transfers) uploadApart(q *Queue, m *store.Storage, to *vulkan.Buffer) 
 
 // copyApart copies bytes on the processors that sessions share, and then calls then.
 func (tr *transfers) copyApart(q *Queue, to, from []byte, then func(error)) {
-	tr.exec.jobs.aside(q, workCopy, func(by *sched.Worker) error {
+	tr.exec.jobs.AsideFor(q, hostjob.WorkCopy, func(by *sched.Worker) error {
 		return sched.Caught(func() error {
 			by.For(len(from), uploadNow, func(_ *sched.Worker, lo, hi int) { copy(to[lo:hi], from[lo:hi]) })
 			return nil
