@@ -8,6 +8,7 @@ import (
 
 	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/transfer"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -97,7 +98,7 @@ func TestUploadApart(t *testing.T) {
 			(<-r.Posted)() // until its kernel is there
 		}
 		r.served(q)
-		for _, at := range []int{0, stagedPiece/4 - 1, stagedPiece / 4, n - 1} {
+		for _, at := range []int{0, transfer.PieceBytes/4 - 1, transfer.PieceBytes / 4, n - 1} {
 			got, err := r.Read(q, 2, at, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -125,7 +126,7 @@ func TestUploadAfterCancel(t *testing.T) {
 		(<-r.Posted)() // until a piece is recorded
 	}
 	q.feed.Cancel(&wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
-	for _, at := range []int{0, stagedPiece/4 - 1, n - 1} {
+	for _, at := range []int{0, transfer.PieceBytes/4 - 1, n - 1} {
 		got, err := r.Read(q, 2, at, 1)
 		if err != nil {
 			t.Fatal(err)

@@ -52,7 +52,7 @@ func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) 
 		if m == nil {
 			continue
 		}
-		if wait, err := dp.exec.transfers.toDevice(q, m); wait != 0 || err != nil {
+		if wait, err := dp.exec.transfers.ToDevice(q, m); wait != 0 || err != nil {
 			return wait, err
 		}
 	}

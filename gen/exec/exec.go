@@ -22,6 +22,7 @@ import (
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/spans"
 	"nxvk/gen/exec/trace"
+	"nxvk/gen/exec/transfer"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -79,17 +80,17 @@ type Executor struct {
 	exports []*export                // that wait for a value which has not been announced
 	senders map[*devcopy.Sender]bool // of values that other devices import
 
-	feeds       *feed.Feeds             // what the device is given
-	kernels     *kernels.Cache          // compiled code
-	specializer *program.Specializer    // compiles programs
-	memory      *memory.Manager[*Queue] // who gets memory
-	recorder    recorder                // postpones instructions
-	interpreter interpreter             // runs programs
-	dispatcher  dispatcher              // carries out plans
-	transfers   transfers               // brings values to the device and back
-	jobs        *hostjob.Jobs[*Queue]   // computations of the host
-	checker     checks.Checker          // what is wrong with indices
-	observer    spans.Observer[*Queue]  // where the time of a request goes
+	feeds       *feed.Feeds                 // what the device is given
+	kernels     *kernels.Cache              // compiled code
+	specializer *program.Specializer        // compiles programs
+	memory      *memory.Manager[*Queue]     // who gets memory
+	recorder    recorder                    // postpones instructions
+	interpreter interpreter                 // runs programs
+	dispatcher  dispatcher                  // carries out plans
+	transfers   *transfer.Transfers[*Queue] // bring values to the device and back
+	jobs        *hostjob.Jobs[*Queue]       // computations of the host
+	checker     checks.Checker              // what is wrong with indices
+	observer    spans.Observer[*Queue]      // where the time of a request goes
 
 	Counters Counters
 }
@@ -135,7 +136,7 @@ func New(cfg Config) *Executor {
 		senders: make(map[*devcopy.Sender]bool),
 		limit:   cfg.HostLimit,
 	}
-	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec, e.transfers.exec = e, e, e, e
+	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec = e, e, e
 	e.jobs = hostjob.New(hostjob.Config[*Queue]{Work: cfg.Work, Post: cfg.Post, Log: &e.cfg.Log, Account: e.Account,
 		Slot: func(q *Queue) *hostjob.Slot { return &q.job }, Deadline: (*Queue).deadline, Resume: e.Resume, Fail: e.poison})
 	aside := e.jobs.Aside
@@ -161,6 +162,8 @@ func New(cfg Config) *Executor {
 		Counters: &e.Counters.Counters})
 	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
 	e.memory = newMemory(e)
+	e.transfers = transfer.New(transfer.Config[*Queue]{Device: cfg.Device, Memory: e.memory, Feeds: e.feeds, Jobs: e.jobs,
+		Session: sessionOf, Feed: e.Feed, Resume: e.resumeWith})
 	e.recorder.signatures, e.recorder.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
 	return e
 }

@@ -116,7 +116,7 @@ func (e *Executor) OnHost(q *Queue, in *wire.Instr, check func([]ops.Type) error
 	}
 	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.transfers.readBack(q, m, w.Types[i])
+			return e.transfers.ReadBack(q, m, w.Types[i])
 		}
 	}
 	list := make([]HostOperand, len(w.Types))

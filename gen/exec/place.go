@@ -20,7 +20,13 @@ import (
 // the sizes and where the operands are, never at the clock.
 func (e *Executor) place(q *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	if w.In.Op == ops.Tensor {
-		return e.transfers.uploadLiteral(q, w)
+		m, wait, err := e.transfers.Literal(q, w.In.Ins[0].Lit)
+		if m != nil {
+			defer m.Drop()
+			e.Counters.Uploaded += uint64(w.In.Outs[0].Type.Bytes())
+			e.keep(q, w.In.Outs[0], m)
+		}
+		return wait, err
 	}
 	w.SettleLiterals()
 	if q.recording != nil {
@@ -68,14 +74,14 @@ func (e *Executor) place(q *Queue, w *placement.Work) (wait queue.Wait, err erro
 func (e *Executor) runOnHost(q *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.transfers.readBack(q, m, w.Types[i])
+			return e.transfers.ReadBack(q, m, w.Types[i])
 		}
 	}
 	args := make([]fallback.Value, len(w.Args))
 	for i := range w.Args {
 		args[i] = fallback.Value{Type: w.Types[i], Data: w.Data(i)}
 	}
-	mems, wait, err := e.transfers.hostResults(q, w)
+	mems, wait, err := e.hostResults(q, w)
 	if wait != 0 || err != nil {
 		return wait, err
 	}
@@ -102,6 +108,26 @@ func (e *Executor) runOnHost(q *Queue, w *placement.Work) (wait queue.Wait, err 
 		return 0, placement.Fault(err)
 	}
 	return 0, give()
+}
+
+// hostResults makes memory on the host for the results of work.
+func (e *Executor) hostResults(q *Queue, w *placement.Work) (mems []*store.Storage, wait queue.Wait, err error) {
+	total := int64(0)
+	for _, r := range w.In.Outs {
+		total += int64(r.Type.Bytes())
+	}
+	if wait, err := e.memory.Reserve(q, total); wait != 0 || err != nil {
+		return nil, wait, err
+	}
+	for _, r := range w.In.Outs {
+		m, wait, err := e.memory.OnHost(q, r.Type.Bytes())
+		if wait != 0 || err != nil {
+			store.DropAll(mems)
+			return nil, wait, err
+		}
+		mems = append(mems, m)
+	}
+	return mems, 0, nil
 }
 
 // noteRefused counts and tells that the driver does not compile a kernel.

@@ -420,7 +420,7 @@ func (ip *interpreter) readPredicate(q *Queue, r *run, o ops.Operand) (yes bool,
 		err, q.failed = q.failed, nil
 		return false, 0, err
 	case !v.Mem.Bring():
-		wait, err = ip.exec.transfers.readBack(q, v.Mem, v.Type)
+		wait, err = ip.exec.transfers.ReadBack(q, v.Mem, v.Type)
 		return false, wait, err
 	}
 	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil

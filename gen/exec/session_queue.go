@@ -311,6 +311,14 @@ func (e *Executor) Resume(q *Queue) {
 	e.settle()
 }
 
+// resumeWith is Resume with the reason why an operand of the request at the front did not come, or nil.
+func (e *Executor) resumeWith(q *Queue, err error) {
+	if err != nil {
+		q.failed = err
+	}
+	e.Resume(q)
+}
+
 // value finds a value that an instruction works on: of the program under way,
 // or of the session.
 func (q *Queue) value(id ops.ID) (store.Value, error) {

@@ -92,7 +92,7 @@ func (dp *dispatcher) bring(q *Queue, w *placement.Work) (wait queue.Wait, err e
 	for i, m := range w.Args {
 		if m != nil && m.Host == nil {
 			m.Shadow = true
-			return dp.exec.transfers.readBack(q, m, w.Types[i])
+			return dp.exec.transfers.ReadBack(q, m, w.Types[i])
 		}
 	}
 	return 0, nil
