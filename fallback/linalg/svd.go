@@ -114,8 +114,13 @@ func svdJacobi[C field](w *sched.Worker, a []C, m, n int, full bool) *singular[C
 	return s
 }
 
+// negligible is the squared length of a column that is nothing but rounding errors, next to
+// a matrix whose largest element is about 1. Its singular value counts as 0. Such columns are
+// not rotated: their products may be so small that the phase of one is not of length 1.
+const negligible = epsilon * epsilon / 64
+
 // orthogonalize rotates two columns, and the rows of v with them, so that the columns are
-// orthogonal. It reports false where they were.
+// orthogonal. It reports false where they were, or where one is negligible.
 func orthogonalize[C field](p, q, vp, vq []C) bool {
 	alpha, beta, gamma := 0.0, 0.0, C(0)
 	for i, x := range p {
@@ -123,7 +128,7 @@ func orthogonalize[C field](p, q, vp, vq []C) bool {
 		beta += square(q[i])
 		gamma += conj(x) * q[i]
 	}
-	if magnitude(gamma) <= epsilon*math.Sqrt(alpha)*math.Sqrt(beta) {
+	if min(alpha, beta) <= negligible || magnitude(gamma) <= epsilon*math.Sqrt(alpha)*math.Sqrt(beta) {
 		return false
 	}
 	r, _ := jacobiRotation(alpha, beta, gamma)

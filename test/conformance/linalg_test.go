@@ -224,18 +224,31 @@ func onShapes(t *testing.T, list []ops.Shape, test func(t *testing.T, n *tally, 
 func TestQR(t *testing.T) {
 	onShapes(t, append(oblongs, ops.Shape{257, 257}, ops.Shape{520, 512}, ops.Shape{120, 20}), func(t *testing.T, n *tally, d *exectest.Driver, x numbers, mode int) {
 		m, cols := x.dims()
-		k := []int{min(m, cols), m}[mode]
-		f := n.factors(t, d, ops.QR, []ops.Type{with(x.Type, m, k), with(x.Type, k, cols)}, [][]int{{mode}}, x)
-		a, q, r := x.matrices(), f[0].matrices(), f[1].matrices()
-		residual(t, "q r", x.DType, q.times(r), a, a)
-		residual(t, "q^H q", x.DType, q.transposed().times(q), ones(q.n, a.count()), ones(1, a.count()))
-		for i := range f[1].Size() {
-			v := f[1].number(i)
-			if row, col := i/cols%k, i%cols; row > col && v != 0 || row == col && x.block() == 1 && row < m-1 && real(v) < 0 {
-				t.Fatalf("%v: r has %v in row %d and column %d", x.Type, v, row, col)
+		r := checkQR(t, n, d, x, mode)
+		rows, _ := r.dims()
+		for i := range r.Size() {
+			if row, col := i/cols%rows, i%cols; row == col && x.block() == 1 && row < m-1 && real(r.number(i)) < 0 {
+				t.Fatalf("%v: r has %v on its diagonal, in row %d", x.Type, r.number(i), row)
 			}
 		}
 	})
+}
+
+// checkQR factors matrices, checks the factors, and gives r.
+func checkQR(t *testing.T, n *tally, d *exectest.Driver, x numbers, mode int) numbers {
+	t.Helper()
+	m, cols := x.dims()
+	k := []int{min(m, cols), m}[mode]
+	f := n.factors(t, d, ops.QR, []ops.Type{with(x.Type, m, k), with(x.Type, k, cols)}, [][]int{{mode}}, x)
+	a, q, r := x.matrices(), f[0].matrices(), f[1].matrices()
+	residual(t, "q r", x.DType, q.times(r), a, a)
+	residual(t, "q^H q", x.DType, q.transposed().times(q), ones(q.n, a.count()), ones(1, a.count()))
+	for i := range f[1].Size() {
+		if v := f[1].number(i); v != 0 && i/cols%k > i%cols {
+			t.Fatalf("%v: r has %v beneath its diagonal", x.Type, v)
+		}
+	}
+	return f[1]
 }
 
 // The diagonal of a complex r has the phases that the host gives it.
@@ -260,19 +273,23 @@ func TestComplexPhase(t *testing.T) {
 }
 
 func TestSVD(t *testing.T) {
-	onShapes(t, oblongs, func(t *testing.T, n *tally, d *exectest.Driver, x numbers, full int) {
-		m, cols := x.dims()
-		k := min(m, cols)
-		left, right := k, k
-		if full != 0 {
-			left, right = m, cols
-		}
-		f := n.factors(t, d, ops.SVD, []ops.Type{with(x.Type, m, left), with(x.Type, k), with(x.Type, right, cols)}, [][]int{{full}}, x)
-		a, u, s, v := x.matrices(), f[0].matrices(), f[1].diagonal(left, right).matrices(), f[2].matrices()
-		residual(t, "u s v", x.DType, u.times(s).times(v), a, a)
-		residual(t, "u^H u", x.DType, u.transposed().times(u), ones(u.n, a.count()), ones(1, a.count()))
-		residual(t, "v v^H", x.DType, v.times(v.transposed()), ones(v.m, a.count()), ones(1, a.count()))
-	})
+	onShapes(t, oblongs, checkSVD)
+}
+
+// checkSVD decomposes matrices and checks the factors.
+func checkSVD(t *testing.T, n *tally, d *exectest.Driver, x numbers, full int) {
+	t.Helper()
+	m, cols := x.dims()
+	k := min(m, cols)
+	left, right := k, k
+	if full != 0 {
+		left, right = m, cols
+	}
+	f := n.factors(t, d, ops.SVD, []ops.Type{with(x.Type, m, left), with(x.Type, k), with(x.Type, right, cols)}, [][]int{{full}}, x)
+	a, u, s, v := x.matrices(), f[0].matrices(), f[1].diagonal(left, right).matrices(), f[2].matrices()
+	residual(t, "u s v", x.DType, u.times(s).times(v), a, a)
+	residual(t, "u^H u", x.DType, u.transposed().times(u), ones(u.n, a.count()), ones(1, a.count()))
+	residual(t, "v v^H", x.DType, v.times(v.transposed()), ones(v.m, a.count()), ones(1, a.count()))
 }
 
 func TestEigh(t *testing.T) {
@@ -282,14 +299,18 @@ func TestEigh(t *testing.T) {
 	}
 	onShapes(t, squares, func(t *testing.T, n *tally, d *exectest.Driver, x numbers, _ int) {
 		a := x.matrices()
-		x = x.with(a.plus(a.transposed()))
-		size, _ := x.dims()
-		f := n.factors(t, d, ops.Eigh, []ops.Type{with(x.Type, size), x.Type}, nil, x)
-		v := f[1].matrices()
-		a = x.matrices()
-		residual(t, "v l v^H", x.DType, v.times(f[0].diagonal(size, size).matrices()).times(v.transposed()), a, a)
-		residual(t, "v^H v", x.DType, v.transposed().times(v), ones(a.n, a.count()), ones(1, a.count()))
+		checkEigh(t, n, d, x.with(a.plus(a.transposed())))
 	})
+}
+
+// checkEigh decomposes Hermitian matrices and checks the factors.
+func checkEigh(t *testing.T, n *tally, d *exectest.Driver, x numbers) {
+	t.Helper()
+	size, _ := x.dims()
+	f := n.factors(t, d, ops.Eigh, []ops.Type{with(x.Type, size), x.Type}, nil, x)
+	a, v := x.matrices(), f[1].matrices()
+	residual(t, "v l v^H", x.DType, v.times(f[0].diagonal(size, size).matrices()).times(v.transposed()), a, a)
+	residual(t, "v^H v", x.DType, v.transposed().times(v), ones(a.n, a.count()), ones(1, a.count()))
 }
 
 // Vectors of complex matrices have the phases that the host gives them.

@@ -22,7 +22,7 @@ func LowerEigh(j *factor.Job) {
 		hermitian(j, x, a, n)
 		boundOf(j, bound, x, n)
 		vectors, values = j.Fresh(n, n), j.Fresh(n, 1)
-		rotate(j, pivots{s: x, w: vectors, sums: 1, n: n, pairs: 1, sweeps: MostSweeps, bound: &bound, values: &values})
+		rotate(j, pivots{s: x, w: vectors, sums: 1, n: n, pairs: 1, sweeps: eighSweeps(j), bound: &bound, values: &values})
 	} else {
 		vectors, values = diagonalise(j, a, bound, n)
 	}
@@ -45,6 +45,14 @@ func units(j *factor.Job, lengths, back factor.Matrices, n int) factor.Matrices 
 			return x.Select(undefined, from[2], x.Over(from[1], from[0]))
 		}})
 	return to
+}
+
+// eighSweeps is how many sweeps there are at most.
+func eighSweeps(j *factor.Job) int {
+	if j.Typ.Part() == scalar.F64 {
+		return mostDouble
+	}
+	return MostSweeps
 }
 
 // aloneSide is how large a matrix one workgroup rotates by itself.

@@ -31,6 +31,10 @@ const (
 	leastSide  = 4
 	MostSweeps = 16 // convergence is quadratic and takes about eight
 
+	// Eigenvalues of f64 in clusters of several magnitudes: a cluster converges when the greater ones are off it.
+	// Matrices of two clusters of 79 eigenvalues of both signs took 18.
+	mostDouble = 24
+
 	// Matrices of one pair of blocks: what makes the products diagonal leaves little to the next sweep. So there are
 	// few sweeps, with several of the products in each.
 	aloneSweeps = 8
@@ -60,12 +64,12 @@ func sideFor(j *factor.Job, n int) int {
 // memory, with what else their kernels keep there.
 func rotationRoom(side int) int { return 2*side*(side+1) + 2*side }
 
-// eigenvalues is that of n rows, with so many words for each pair of a matrix that
-// verdicts go by. The first verdict is that all have something to rotate.
-func eigenvalues(j *factor.Job, n int, words func(pairs int) int) *jacobi {
+// eigenvalues is that of n rows in so many sweeps, with so many words for each pair of
+// a matrix that verdicts go by. The first verdict is that all have something to rotate.
+func eigenvalues(j *factor.Job, n, most int, words func(pairs int) int) *jacobi {
 	f := &jacobi{Job: j, rows: sideFor(j, n)}
 	f.pairs = (n + f.rows - 1) / f.rows
-	f.padded, f.words, f.most, f.inner = f.pairs*f.rows, words(f.pairs), MostSweeps, 1
+	f.padded, f.words, f.most, f.inner = f.pairs*f.rows, words(f.pairs), most, 1
 	if f.pairs == 1 {
 		f.most, f.inner = aloneSweeps, aloneInner
 	}

@@ -16,7 +16,7 @@ type oneSided struct {
 // orthogonal appends the rotations of the rows of r, n by n. The result has the
 // rotated rows and, in a second half, the rotations.
 func orthogonal(j *factor.Job, r factor.Matrices, n int) (x, lengths factor.Matrices) {
-	f := &oneSided{jacobi: eigenvalues(j, n, func(pairs int) int { return roundsOf(pairs) * pairs })}
+	f := &oneSided{jacobi: eigenvalues(j, n, MostSweeps, func(pairs int) int { return roundsOf(pairs) * pairs })}
 	size := f.padded
 	f.w = j.Fresh(size, f.rows)
 	xs := f.twice(2 * size)

@@ -169,6 +169,10 @@ func (x *rotation) angle(p, round kernel.Value) kernel.Value {
 		bound = x.Mul(bound, x.Mul(x.Sqrt(x.Abs(a)), x.Sqrt(x.Abs(b))))
 	}
 	turn := x.Compare(scalar.Lt, bound, x.Abs(size))
+	if x.relative {
+		least := x.Real(negligible(x.Eps()))
+		turn = x.And2(turn, x.And2(x.Compare(scalar.Lt, least, a), x.Compare(scalar.Lt, least, b)))
+	}
 	one, t := x.Real(1), x.tangent(x.Sub(b, a), x.Add(size, size))
 	h := x.Mul(t, x.inverse(x.Add(one, x.root(x.Fma(t, t, one)))))
 	s := x.Mul(x.Add(h, h), x.inverse(x.Fma(h, h, one)))
@@ -181,6 +185,11 @@ func (x *rotation) angle(p, round kernel.Value) kernel.Value {
 	x.StoreShared(x.tan, p, h)
 	return x.Select(turn, x.Index(1), x.Index(0))
 }
+
+// negligible is the square of the length below which a row of a matrix, whose largest
+// element is about 1, is nothing but rounding errors. Such rows need not be orthogonal,
+// since their singular values are given as 0; nor could they be, where their products vanish.
+func negligible(eps float64) float64 { return eps * eps / 16 }
 
 // tangent is that of the angle, from the difference on the diagonal and twice what
 // is off it. Where bounds are relative both may be so small that squares vanish.

@@ -29,7 +29,7 @@ type twoSided struct {
 // adjoints of eigenvectors and the eigenvalues.
 func diagonalise(j *factor.Job, a, bound factor.Matrices, n int) (vectors, values factor.Matrices) {
 	// A word for each pair and each square above the diagonal.
-	f := &twoSided{jacobi: eigenvalues(j, n, func(pairs int) int { return pairs + squaresAbove(pairs) }), bound: bound}
+	f := &twoSided{jacobi: eigenvalues(j, n, eighSweeps(j), func(pairs int) int { return pairs + squaresAbove(pairs) }), bound: bound}
 	size, square := f.padded, f.rows*f.rows
 	x, v := f.twice(size), f.twice(size)
 	f.x, f.v, f.values = x[0], v[0], j.Fresh(size, 1)

@@ -159,7 +159,7 @@ func (x *distributedPanel) reflect(els []kernel.Value, round, q, c kernel.Value)
 	inner := make([]kernel.Value, x.cols)
 	for k := range inner {
 		at := x.home(round, k)
-		inner[k] = x.Select(h.nothing, zero, x.Fma(x.LoadShared(x.sums, at), factor.Conj(x.Arith.Emitter, h.inverse), x.LoadShared(x.top, x.tops(c, at))))
+		inner[k] = x.Select(h.nothing, zero, x.Fma(x.LoadShared(x.sums, at), factor.Conj(x.Arith.Emitter, h.across), x.LoadShared(x.top, x.tops(c, at))))
 		// Columns that are done stay.
 		ahead := x.IsLess(x.Add(round, x.Index(k)), x.Index(x.cols))
 		if k == 0 {
@@ -211,13 +211,17 @@ func (x *distributedPanel) publish(els []kernel.Value, round, c, mine kernel.Val
 	})
 }
 
-// sum adds up the products of a column with all.
+// sum adds up the lifted products of a column with all.
 func (x *distributedPanel) sum(els, vs []kernel.Value, round kernel.Value) {
 	wide, down, line := x.wide(), x.down(), x.line()
+	up := make([]kernel.Value, len(vs))
+	for r, v := range vs {
+		up[r] = factor.Conj(x.Arith.Emitter, lifted(x.Arith, v))
+	}
 	for k := range x.cols {
 		sum := x.Number(0)
-		for r, v := range vs {
-			sum = x.Fma(factor.Conj(x.Arith.Emitter, v), els[r*x.cols+k], sum)
+		for r, v := range up {
+			sum = x.Fma(v, els[r*x.cols+k], sum)
 		}
 		x.StoreShared(x.partial, x.Add(x.Mul(x.row, x.Index(line)), x.home(round, k)), sum)
 	}
@@ -268,7 +272,7 @@ func (x *distributedPanel) store(els []kernel.Value, a, v factor.Grid) {
 func (x *distributedPanel) note(c kernel.Value, h householder) {
 	wide := x.Index(x.wide())
 	x.IfThen(x.IsLess(x.me, wide), func() {
-		inner := x.Fma(x.LoadShared(x.sums, x.me), factor.Conj(x.Arith.Emitter, h.inverse), x.LoadShared(x.top, x.tops(c, x.me)))
+		inner := x.Fma(x.LoadShared(x.sums, x.me), factor.Conj(x.Arith.Emitter, h.across), x.LoadShared(x.top, x.tops(c, x.me)))
 		keep := x.And2(x.IsLess(x.me, c), x.Not(h.nothing))
 		x.StoreShared(x.products, x.Add(x.Mul(c, wide), x.me), x.Select(keep, factor.Conj(x.Arith.Emitter, inner), x.Number(0)))
 	})

@@ -85,10 +85,11 @@ func (p *reflectPanel) step(c kernel.Value, _ []kernel.Value) []kernel.Value {
 	sums, top := p.products(c)
 	h := newHouseholder(p.PanelRows.Arith, top[0], sums[0], p.IsEqual(c, p.last))
 	size, tau, inverse, nothing := h.size, h.tau, h.inverse, h.nothing
+	across := factor.Conj(p.PanelRows.Arith.Emitter, h.across)
 	zero := p.Number(0)
 	inner := make([]kernel.Value, p.Wide) // of the reflector and each column
 	for k := range inner {
-		inner[k] = p.Select(nothing, zero, p.Fma(sums[k], factor.Conj(p.PanelRows.Arith.Emitter, inverse), top[k]))
+		inner[k] = p.Select(nothing, zero, p.Fma(sums[k], across, top[k]))
 	}
 	p.extend(c, tau, inner)
 	for r, a := range p.A {
@@ -103,15 +104,19 @@ func (p *reflectPanel) step(c kernel.Value, _ []kernel.Value) []kernel.Value {
 	return nil
 }
 
-// products sums the products of column c, beneath the diagonal, with all columns.
+// products sums the lifted products of column c, beneath the diagonal, with all columns.
 // It also gives the row of the diagonal, which has been published.
 func (p *reflectPanel) products(c kernel.Value) (sums, top []kernel.Value) {
 	line := p.Local + slots // no two slots in one bank
+	up := make([]kernel.Value, len(p.A))
+	for r, a := range p.A {
+		v := p.Select(p.IsLess(c, p.Row(r)), a[0], p.Number(0))
+		up[r] = factor.Conj(p.PanelRows.Arith.Emitter, lifted(p.PanelRows.Arith, v))
+	}
 	for k := range p.Wide {
 		sum := p.Number(0)
 		for r, a := range p.A {
-			under := p.IsLess(c, p.Row(r))
-			sum = p.Fma(factor.Conj(p.PanelRows.Arith.Emitter, p.Select(under, a[0], p.Number(0))), a[k], sum)
+			sum = p.Fma(up[r], a[k], sum)
 		}
 		p.StoreShared(p.sums, p.Add(p.Me, p.Index(k*line)), sum)
 	}
