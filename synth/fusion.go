@@ -7,6 +7,7 @@ import (
 	"nxvk/synth/fused"
 	"nxvk/synth/fusion"
 	"nxvk/synth/graph"
+	"nxvk/synth/lowering"
 )
 
 // Graphs and their parts; see package fusion.
@@ -22,6 +23,15 @@ type (
 // The same graph gives the same fusions.
 func Fuse(g *Graph, t *Target) []Fusion {
 	return fusion.Partition(g, t, fused.Capabilities{})
+}
+
+// Compare is a region in which indices of rows are compared with positions where that is sooner done
+// on a device; see package graph. t may be nil.
+func Compare(r *ops.Region, t *Target) *ops.Region {
+	if t == nil || t.CPU || !t.Allows(lowering.RuleIndices) {
+		return r
+	}
+	return graph.Compare(r)
 }
 
 // FindAttention is a region in which attention is one instruction, where that pays on a device and no
