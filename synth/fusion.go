@@ -25,13 +25,19 @@ func Fuse(g *Graph, t *Target) []Fusion {
 	return fusion.Partition(g, t, fused.Capabilities{})
 }
 
-// Compare is a region in which indices of rows are compared with positions where that is sooner done
-// on a device; see package graph. t may be nil.
-func Compare(r *ops.Region, t *Target) *ops.Region {
-	if t == nil || t.CPU || !t.Allows(lowering.RuleIndices) {
+// Rewrite is a region with instructions that a GPU fuses better: indices of rows are compared with
+// positions, and products of few vectors compute their matrix; see package graph. t may be nil.
+func Rewrite(r *ops.Region, t *Target) *ops.Region {
+	if t == nil || t.CPU {
 		return r
 	}
-	return graph.Compare(r)
+	if t.Allows(lowering.RuleIndices) {
+		r = graph.Compare(r)
+	}
+	if t.Allows(lowering.RuleWeights) {
+		r = graph.Dequantize(r)
+	}
+	return r
 }
 
 // FindAttention is a region in which attention is one instruction, where that pays on a device and no

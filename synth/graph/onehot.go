@@ -15,67 +15,12 @@ import (
 // The values are the same, bit for bit. An index out of bounds is still an error: the index that is
 // compared is taken from the positions. The region that is given stays as it is.
 func Compare(r *ops.Region) *ops.Region {
-	c := &comparer{last: lastID(r), uses: usesIn(r), made: make(map[ops.ID]*ops.Instr), types: make(map[ops.ID]ops.Type)}
+	c := &comparer{rewriter: newRewriter(r)}
+	c.rewrite = func(in *ops.Instr) bool { return c.pick(in) || c.place(in) }
 	return c.region(r)
 }
 
-type comparer struct {
-	last  ops.ID // the highest id that is taken
-	uses  map[ops.ID]int
-	made  map[ops.ID]*ops.Instr
-	types map[ops.ID]ops.Type
-	body  []ops.Instr // so far, of the region under way
-}
-
-// region rewrites a region and those of its instructions.
-func (c *comparer) region(r *ops.Region) *ops.Region {
-	outer, changed := c.body, false
-	c.body = make([]ops.Instr, 0, len(r.Body))
-	for _, p := range r.Params {
-		c.types[p.ID] = p.Type
-	}
-	for i := range r.Body {
-		in := &r.Body[i]
-		if out := c.inside(in); out != in {
-			in, changed = out, true
-		}
-		for _, o := range in.Outs {
-			c.made[o.ID], c.types[o.ID] = in, o.Type
-		}
-		if c.pick(in) || c.place(in) {
-			changed = true
-			continue
-		}
-		c.body = append(c.body, *in)
-	}
-	body := c.body
-	c.body = outer
-	if !changed {
-		return r
-	}
-	return &ops.Region{Params: r.Params, Body: body, Values: r.Values}
-}
-
-// inside rewrites the regions of an instruction.
-func (c *comparer) inside(in *ops.Instr) *ops.Instr {
-	if in.Op.Info().Closed {
-		return in
-	}
-	out := in
-	for k, inner := range in.Regions {
-		r := c.region(inner)
-		if r == inner {
-			continue
-		}
-		if out == in {
-			clone := *in
-			clone.Regions = slices.Clone(in.Regions)
-			out = &clone
-		}
-		out.Regions[k] = r
-	}
-	return out
-}
+type comparer struct{ *rewriter }
 
 // rows are indices with one place in each row along an axis of a tensor.
 type rows struct {
@@ -226,14 +171,6 @@ func (c *comparer) compare(r rows, s ops.Shape) ops.Operand {
 	line[r.axis] = n
 	place := c.add(ops.Iota, ops.Type{DType: ops.S32, Shape: line}, [][]int{{r.axis}})
 	return c.add(ops.Equal, ops.Type{DType: ops.U8, Shape: s}, nil, place, index)
-}
-
-// add adds an instruction with one result.
-func (c *comparer) add(op ops.Op, t ops.Type, attrs [][]int, ins ...ops.Operand) ops.Operand {
-	c.last++
-	c.body = append(c.body, ops.Instr{Op: op, Ins: ins, Outs: []ops.Result{{ID: c.last, Type: t}}, Attrs: attrs})
-	c.types[c.last] = t
-	return ops.Operand{ID: c.last}
 }
 
 // number is the zero of a type.
