@@ -7,6 +7,7 @@ import (
 	"nxvk/synth/fused"
 	"nxvk/synth/fusion"
 	"nxvk/synth/graph"
+	"nxvk/synth/lowering"
 )
 
 // Graphs and their parts; see package fusion.
@@ -22,6 +23,21 @@ type (
 // The same graph gives the same fusions.
 func Fuse(g *Graph, t *Target) []Fusion {
 	return fusion.Partition(g, t, fused.Capabilities{})
+}
+
+// Rewrite is a region with instructions that a GPU fuses better: indices of rows are compared with
+// positions, and products of few vectors compute their matrix; see package graph. t may be nil.
+func Rewrite(r *ops.Region, t *Target) *ops.Region {
+	if t == nil || t.CPU {
+		return r
+	}
+	if t.Allows(lowering.RuleIndices) {
+		r = graph.Compare(r)
+	}
+	if t.Allows(lowering.RuleWeights) {
+		r = graph.Dequantize(r)
+	}
+	return r
 }
 
 // FindAttention is a region in which attention is one instruction, where that pays on a device and no

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +12,13 @@ import (
 
 func (r *rig) explain(q *Queue, key string) (parts []explain.Part, err error) {
 	r.Helper()
+	return r.explained(q, key, Measured)
+}
+
+func (r *rig) explained(q *Queue, key string, way Explanations) (parts []explain.Part, err error) {
+	r.Helper()
 	done := false
-	r.exec.Explain(q, key, true, func(p []explain.Part, e error) { parts, err, done = p, e, true })
+	r.exec.Explain(q, key, way, func(p []explain.Part, e error) { parts, err, done = p, e, true })
 	r.Until(func() bool { return done })
 	return parts, err
 }
@@ -152,6 +158,55 @@ func TestExplainInPlace(t *testing.T) {
 		}
 		if n, why := kernels("put"); n != 2 || strings.Contains(why, "in place") {
 			t.Errorf("the parameter: %d kernels, %s", n, why)
+		}
+	})
+}
+
+// TestExplainOnGPU: what a GPU would do is told on any device, and on the host. A softmax of rows is one
+// kernel there, which reads its operands and writes its results once, and holds nothing else.
+func TestExplainOnGPU(t *testing.T) {
+	rigs(t, func(r *rig) {
+		q := r.session()
+		r.Define(q, "softmax", softmax(7, 300))
+		parts, err := r.explained(q, "softmax", OnGPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const rows = 7 * 300 * 4
+		if len(parts) != 1 || parts[0].Place != explain.PlaceDevice || len(parts[0].Kernels) != 1 {
+			t.Fatalf("the parts are %+v", parts)
+		}
+		if p := parts[0]; p.Kernels[0].Bytes != p.Held+p.Params || p.Held < rows || p.Params < rows {
+			t.Errorf("%d bytes are moved, %d held, and %d of parameters", p.Kernels[0].Bytes, p.Held, p.Params)
+		}
+	})
+}
+
+// TestExplainMemory: a value counts from the part that makes it to the last that needs it, and a view is the
+// memory of what it looks at.
+func TestExplainMemory(t *testing.T) {
+	rigs(t, func(r *rig) {
+		q, v := r.session(), f32(1000)
+		sorted := func(out, in ops.ID) ops.Instr {
+			return ops.Instr{Op: ops.Sort, Ins: []ops.Operand{ref(in)}, Outs: []ops.Result{res(out, v)}, Attrs: [][]int{{0}, {0}, {0}}}
+		}
+		view := f32(10, 100)
+		reshape := ops.Instr{Op: ops.Reshape, Ins: []ops.Operand{ref(2)}, Outs: []ops.Result{res(5, view)}}
+		r.Define(q, "sorts", &ops.Region{Params: []ops.Result{res(1, v)}, Values: []ops.Operand{ref(4), ref(5)},
+			Body: []ops.Instr{sorted(2, 1), sorted(3, 2), sorted(4, 3), reshape}})
+		parts, err := r.explained(q, "sorts", OnGPU)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var held, params []int64
+		for _, p := range parts {
+			held, params = append(held, p.Held/4000), append(params, p.Params/4000)
+		}
+		if want := []int64{1, 2, 2, 3}; !slices.Equal(held, want) {
+			t.Errorf("the parts hold %v values, want %v", held, want)
+		}
+		if want := []int64{1, 0, 0, 0}; !slices.Equal(params, want) {
+			t.Errorf("the parts need %v parameters, want %v", params, want)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"nxvk/gen/exec/explain"
 	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -137,18 +138,26 @@ func (e *Executor) computed(q *Queue, done func(error)) {
 	e.Feed(q).Finish(done)
 }
 
+// Explanations are the ways in which Explain tells about a program.
+type Explanations int
+
+// The ways.
+const (
+	Planned  Explanations = iota // how this device carries it out
+	Measured                     // the same, and the parts that the device carries out are measured
+	OnGPU                        // how a GPU like target.GPU would carry it out
+)
+
 // Explain tells how a program of the session is carried out once it has been seen
-// before, in the order in which it runs. Loops are told once. With measure the
-// parts that the device carries out are measured.
-func (e *Executor) Explain(q *Queue, key string, measure bool, done func([]explain.Part, error)) {
+// before, in the order in which it runs. Loops are told once.
+func (e *Executor) Explain(q *Queue, key string, way Explanations, done func([]explain.Part, error)) {
 	e.Do(q, func(q *Queue) queue.Wait {
 		p, err := e.Program(q, key)
 		if err != nil {
 			done(nil, err)
 			return 0
 		}
-		prepared := explain.Prepare(p, explain.Rules{Device: e.dev != nil, Fuses: e.fuses(), Target: e.target, Eval: e.specializer.Evaluator(),
-			Cost: e.feeds.Seconds, Stead: e.dispatcher.onHost})
+		prepared := explain.Prepare(p, e.rules(way))
 		var x *explain.Explanation
 		e.jobs.AsideFor(q, hostjob.WorkExplain, func(*sched.Worker) (err error) {
 			x, err = prepared()
@@ -157,7 +166,7 @@ func (e *Executor) Explain(q *Queue, key string, measure bool, done func([]expla
 			switch {
 			case err != nil:
 				done(nil, err)
-			case !measure || e.dev == nil:
+			case way != Measured || e.dev == nil:
 				done(x.Parts, nil)
 			default:
 				explain.Profiler{Device: e.dev, Feeds: e.feeds, Kernels: e.kernels, Post: e.cfg.Post}.Measure(x, done)
@@ -165,4 +174,15 @@ func (e *Executor) Explain(q *Queue, key string, measure bool, done func([]expla
 		})
 		return 0
 	})
+}
+
+// rules are what decides how a program is carried out.
+func (e *Executor) rules(way Explanations) explain.Rules {
+	if way == OnGPU {
+		t := target.GPU()
+		t.Off = e.target.Off
+		return explain.Rules{Device: true, Fuses: true, Other: true, Target: t, Eval: e.specializer.Evaluator(), Cost: target.Seconds}
+	}
+	return explain.Rules{Device: e.dev != nil, Fuses: e.fuses(), Target: e.target, Eval: e.specializer.Evaluator(),
+		Cost: e.feeds.Seconds, Stead: e.dispatcher.onHost}
 }

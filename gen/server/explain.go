@@ -49,6 +49,7 @@ func explainedTerm(parts []explain.Part, measured bool) etf.Term {
 		m := append(etf.Map{
 			pair("block", p.Block), pair("place", etf.Atom(string(p.Place))), pair("instructions", textsTerm(p.Instructions)), pair("why", textsTerm(p.Why)),
 			pair("kernels", kernels), pair("waits", waitsTerm(p.Waits)),
+			pair("held", p.Held), pair("params", p.Params),
 		}, costPairs(&sum)...)
 		if measured {
 			m = append(m, pair("measured", measuredTerm(p.Measured)))

@@ -110,7 +110,10 @@ func (d *Device) serve(c dist.Call, r wire.Request, pid gen.PID) {
 			d.replyResult(c, func() etf.Term { return summariesTerm(list) }, err)
 		})
 	case wire.Explain:
-		d.exec.Explain(q, r.Key, r.Measure, func(parts []explain.Part, err error) { d.replyExplained(c, q, parts, r.Measure, err) })
+		way := map[etf.Atom]exec.Explanations{wire.Profile: exec.Measured, wire.GPU: exec.OnGPU}[r.Way]
+		d.exec.Explain(q, r.Key, way, func(parts []explain.Part, err error) {
+			d.replyExplained(c, q, parts, way == exec.Measured, err)
+		})
 	case wire.Shares:
 		d.exec.Shares(q, r.Key, func(s *spmd.Result, err error) {
 			d.replyResult(c, func() etf.Term { return sharesTerm(s) }, err)

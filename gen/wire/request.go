@@ -35,6 +35,12 @@ const (
 	Info          Verb = "info"
 )
 
+// The ways of Explain besides that of the device.
+const (
+	Profile etf.Atom = "profile" // measured, too
+	GPU     etf.Atom = "gpu"     // as a GPU would carry it out
+)
+
 // Request is a decoded call.
 type Request struct {
 	Verb        Verb
@@ -51,7 +57,7 @@ type Request struct {
 	Leapfrog    *Leapfrog
 	Summary     *Summary
 	Key         string   // of the program of Explain and Shares, or of the Shader
-	Measure     bool     // Explain measures the parts of the program
+	Way         etf.Atom // of Explain: profile, gpu, or nothing
 	Context     *Context // the trace context of a Download, or nil
 }
 
@@ -139,9 +145,13 @@ func DecodeRequest(t etf.Term) (Request, error) {
 	case name == etf.Atom(Stop) && len(tuple) == 2:
 		n, err := integer(tuple[1])
 		return Request{Verb: Stop, Run: n}, err
-	case name == etf.Atom(Explain) && (len(tuple) == 2 || len(tuple) == 3 && tuple[2] == etf.Atom("profile")):
+	case name == etf.Atom(Explain) && (len(tuple) == 2 || len(tuple) == 3 && (tuple[2] == Profile || tuple[2] == GPU)):
 		key, err := programKey(tuple[1])
-		return Request{Verb: Explain, Key: key, Measure: len(tuple) == 3}, err
+		r := Request{Verb: Explain, Key: key}
+		if len(tuple) == 3 {
+			r.Way = tuple[2].(etf.Atom)
+		}
+		return r, err
 	case name == etf.Atom(Shares) && len(tuple) == 2:
 		key, err := programKey(tuple[1])
 		return Request{Verb: Shares, Key: key}, err

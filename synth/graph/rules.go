@@ -27,6 +27,7 @@ var rules = []rule{
 	{"bitcast of bitcast", "the bits are the same all the way", bitcastTwice},
 	{"conversion of conversion", "an integer goes through a type that holds all numbers of its own unchanged", convertTwice},
 	{"view of constant", "all elements are the same, wherever they come from", viewOfConstant},
+	{"update of constant", "what a slice is put into is one number, which pads the slice", updateOfConstant},
 	{"view of number", "there is one element, and every element of the result is it", viewOfNumber},
 	{"constant operand", "a number beside a tensor is taken for all its elements, in the type that the constant has", constantOperand},
 	{"negate of negate", "integers wrap, so that each has one opposite and one complement", undone},

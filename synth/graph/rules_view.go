@@ -194,6 +194,24 @@ func viewOfConstant(w *work, in *ops.Instr) bool {
 	return m != nil && m.Op == ops.Constant && become(in, ops.Constant, slices.Clone(m.Ins))
 }
 
+// updateOfConstant replaces a put_slice into a constant by padding, which needs no memory for the
+// constant and may be fused.
+func updateOfConstant(w *work, in *ops.Instr) bool {
+	if in.Op != ops.PutSlice || len(in.Ins) != 2 || in.Ins[1].Lit != nil || len(in.Outs[0].Type.Shape) == 0 {
+		return false
+	}
+	out, piece := in.Outs[0].Type, w.typeOf(in.Ins[1])
+	lit := w.constantOf(in.Ins[0])
+	if lit == nil || in.Ins[0].Lit != nil || lit.Type.DType != out.DType || piece.DType != out.DType {
+		return false
+	}
+	config := make([]int, 0, 3*len(out.Shape))
+	for i, at := range clamped(in.Attrs[0], out.Shape, piece.Shape) {
+		config = append(config, at, out.Shape[i]-at-piece.Shape[i], 0)
+	}
+	return become(in, ops.Pad, []ops.Operand{in.Ins[1], {Lit: lit}}, config)
+}
+
 // viewOfNumber replaces a view of a literal of one element by a constant.
 func viewOfNumber(_ *work, in *ops.Instr) bool {
 	switch in.Op {

@@ -30,13 +30,19 @@ const (
 
 	// RuleAttention is the pass that finds attention in compiled programs; see package attention.
 	RuleAttention
+
+	// RuleIndices is the pass that compares indices of rows in compiled programs; see graph.Compare.
+	RuleIndices
+
+	// RuleWeights is the pass that computes the matrices of products in compiled programs; see graph.Dequantize.
+	RuleWeights
 )
 
 // RulesByName has the rules and passes by their names.
 var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
 	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead,
-	"attention": RuleAttention}
+	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights}
 
 // formerNames are names that this release accepts and the next one does not.
 var formerNames = map[string]string{"beside": "horizontal"}

@@ -157,6 +157,28 @@ func TestPad(t *testing.T) {
 	})
 }
 
+// Padding on one side of one dimension writes each element of the result once.
+func TestPadTraffic(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		x, value := synthtest.Type(ops.F32, 8, 511, 100), ops.Operand{Lit: &ops.Literal{Type: synthtest.Type(ops.F32), Data: make([]byte, 4)}}
+		for _, cfg := range [][]int{{0, 0, 0, 0, 1, 0, 0, 0, 0}, {0, 0, 0, 1, 0, 0, 0, 0, 0}, {0, 3, 0, 0, 0, 0, 0, 0, 0}} {
+			out := synthtest.Type(ops.F32, 8+cfg[1], 511+cfg[3]+cfg[4], 100)
+			in := &ops.Instr{Op: ops.Pad, Ins: []ops.Operand{{ID: 1}, value}, Outs: []ops.Result{{Type: out}}, Attrs: [][]int{cfg}}
+			p, err := movement.LowerPad(in, []ops.Type{x, synthtest.Type(ops.F32)}, target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes := 0
+			for i := range p.Steps {
+				bytes += int(p.Steps[i].Bytes)
+			}
+			if most := x.Bytes() + out.Bytes() + 64; bytes > most {
+				t.Errorf("%v moves %d bytes, want %d at most", cfg, bytes, most)
+			}
+		}
+	})
+}
+
 func TestBitcastAndAliases(t *testing.T) {
 	x := synthtest.Tensor{Typ: synthtest.Type(ops.S2, 4), N: []int64{-2, -1, 0, 1}}
 	synthtest.Same(t, "bitcast below a byte", synthtest.Run(t, synthtest.GPU, synthtest.Instr(ops.Bitcast, synthtest.Type(ops.U2, 4)), x),

@@ -105,7 +105,33 @@ func LowerPad(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Pl
 	if strided.Product(dims) == out.Size() {
 		return Lower(in, types, t, body)
 	}
-	return Lower(in, types, t, fill(in, 1), body)
+	return Lower(in, types, t, around(in, dims, to), body)
+}
+
+// around plans the padding where it is one slab, before or after the elements along one dimension; else
+// all of the result.
+func around(in *ops.Instr, dims []int, body strided.View) Move {
+	f := fill(in, 1)
+	axis := -1
+	for i, n := range in.Outs[0].Type.Shape {
+		if in.Attrs[0][3*i+2] != 0 && dims[i] > 1 || n != dims[i] && axis >= 0 {
+			return f
+		}
+		if n != dims[i] {
+			axis = i
+		}
+	}
+	n, stride := f.Dims[axis]-dims[axis], f.Out.Strides[axis]
+	first := body.Offset / stride
+	if first != 0 && first != n {
+		return f
+	}
+	if first == 0 {
+		f.Out.Offset = dims[axis] * stride
+	}
+	f.Dims = slices.Clone(f.Dims)
+	f.Dims[axis] = n
+	return f
 }
 
 // padded gives which of n elements, put at low, low+step, …, are within out.

@@ -83,7 +83,8 @@ defmodule NxVulkanGo do
 
   The result prints as text and is a table in Livebook; see `NxVulkanGo.Explanation`.
   Times are estimates. With `profile: true` the device carries out each part on zeros
-  and measures it.
+  and measures it. With `target: :gpu` the explanation is that of a GPU with the features
+  of an H200, whatever the device is.
 
   Takes the options of `Nx.Defn.jit/2`. Of these `:server`, `:device` and `:hooks` have
   an effect; see `NxVulkanGo.Options`.

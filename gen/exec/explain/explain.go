@@ -26,6 +26,9 @@ type Part struct {
 	Kernels      []Kernel
 	Measured     float64      // seconds; 0 where it was not measured
 	Waits        queue.Counts // how often runs have had to wait there
+
+	Held   int64 // bytes of values that the program has made and needs, with those of this part and its temporary memory
+	Params int64 // bytes of parameters of the program that are needed by this part or later
 }
 
 // Place is who carries out a part of a program.
@@ -55,10 +58,12 @@ type Rules struct {
 	Device bool // there is one
 	Fuses  bool // its programs are cut into fusions
 	Target *synth.Target
+	Other  bool // the target is not the device that the program was made for
 	Eval   graph.Eval
 	Cost   func(*synth.Step) float64 // seconds
 
-	// Stead reports whether the host carries out a plan of instructions in the device's stead.
+	// Stead reports whether the host carries out a plan of instructions in the device's stead. It may
+	// be nil.
 	Stead func([]kernels.Instr, *synth.Plan) bool
 }
 
@@ -74,15 +79,20 @@ type explainer struct {
 	waits map[ops.ID]queue.Counts
 
 	params []ops.Result // of the program
+	memory memory
 }
 
 // Prepare returns a function that explains a program, for the parameters that are literals in
 // runs so far. It may be called from any goroutine.
 func Prepare(p *program.Program, r Rules) func() (*Explanation, error) {
 	target := *r.Target
-	x := &explainer{rules: r, waits: maps.Clone(p.Waits), Partitioner: program.NewPartitioner(&target, r.Eval, p, []byte(p.Usual()))}
-	x.Why = make(map[ops.ID][]string)
+	literal, waits := []byte(p.Usual()), maps.Clone(p.Waits)
 	return func() (*Explanation, error) {
+		if r.Other {
+			p, waits = program.New(p.Region, nil, r.Eval, &target), nil
+		}
+		x := &explainer{rules: r, waits: waits, Partitioner: program.NewPartitioner(&target, r.Eval, p, literal)}
+		x.Why = make(map[ops.ID][]string)
 		if err := x.program(p); err != nil {
 			return nil, err
 		}
@@ -98,6 +108,7 @@ type Explanation struct {
 
 func (x *explainer) program(p *program.Program) (err error) {
 	x.params = p.Params()
+	x.memory.begin(x.params)
 	body := p.Body
 	if x.rules.Fuses {
 		if body, err = x.Partitioner.Partition(body); err != nil {
@@ -117,11 +128,12 @@ func (x *explainer) block(b *program.Block, name string) error {
 		for _, o := range s.In.Outs {
 			x.Types[o.ID] = o.Type
 		}
-		part, err := x.step(s)
+		part, plan, err := x.step(s)
 		if err != nil {
 			return err
 		}
 		part.Block = name
+		x.remember(&part, s, plan)
 		x.parts = append(x.parts, part)
 		if err := x.regions(s, name); err != nil {
 			return err
@@ -144,15 +156,31 @@ func (x *explainer) regions(s *program.Step, around string) error {
 		if around != "" {
 			name = around + ", " + name
 		}
+		leave := x.memory.enter(s.Regions[next].Params)
 		if err := x.block(s.Regions[next], name); err != nil {
 			return err
 		}
+		leave()
 		next++
 	}
 	return nil
 }
 
-func (x *explainer) step(s *program.Step) (Part, error) {
+// remember follows the values of a step.
+func (x *explainer) remember(part *Part, s *program.Step, plan *synth.Plan) {
+	shares, temps := -1, []int64(nil)
+	switch {
+	case plan == nil:
+	case plan.Alias >= 0:
+		shares = plan.Alias
+	default:
+		shares, temps = x.updates(s, plan), plan.Temps
+	}
+	x.memory.step(part, s, shares, temps)
+}
+
+// step explains a step, and returns its plan where a device carries it out.
+func (x *explainer) step(s *program.Step) (Part, *synth.Plan, error) {
 	part := Part{Place: x.place(s), Why: x.reasons(s)}
 	x.plans = append(x.plans, measurable{})
 	list := []wire.Instr{s.In}
@@ -168,28 +196,30 @@ func (x *explainer) step(s *program.Step) (Part, error) {
 		}
 	}
 	if part.Place != PlaceDevice {
-		return part, nil
+		return part, nil, nil
 	}
 	plan, err := x.plan(s)
 	switch {
 	case errors.Is(err, synth.ErrUnsupported):
 		part.Place, part.Why = PlaceHost, append(slices.Clone(part.Why), fmt.Sprintf("the device cannot: %v", err))
+		plan = nil
 	case err != nil:
-		return part, fmt.Errorf("plan %s: %w", strings.Join(part.Instructions, "; "), err)
+		return part, nil, fmt.Errorf("plan %s: %w", strings.Join(part.Instructions, "; "), err)
 	case plan.Alias >= 0:
 		part.Place = PlaceView
-	case x.rules.Stead(x.typed(list), plan):
+	case x.rules.Stead != nil && x.rules.Stead(x.typed(list), plan):
 		part.Place, part.Why = PlaceHost, append(slices.Clone(part.Why), whyHost)
 	default:
+		carried := plan
 		if i := x.updates(s, plan); i >= 0 {
-			plan = plan.WithoutCopies()
+			carried = plan.WithoutCopies()
 			part.Why = append(slices.Clone(part.Why), fmt.Sprintf("updates %%%d in place, unless something else needs it", s.In.Ins[i].ID))
 		}
-		part.Kernels = x.kernels(plan)
+		part.Kernels = x.kernels(carried)
 		x.plans[len(x.plans)-1] = measurable{operands: x.operands(s), results: s.In.Outs,
-			Plan: &kernels.Plan{Plan: plan, Kernels: make([]*kernels.Kernel, len(plan.Steps))}}
+			Plan: &kernels.Plan{Plan: carried, Kernels: make([]*kernels.Kernel, len(carried.Steps))}}
 	}
-	return part, nil
+	return part, plan, nil
 }
 
 // updates gives the operand that a step updates in place: nothing in the program needs it after the

@@ -159,11 +159,24 @@ defmodule NxVulkanGo.Compiler do
 
   defp parts(%Program{key: key} = program, options) do
     session = Registry.fetch!(options)
-    request = if options[:profile], do: {:explain, key, :profile}, else: {:explain, key}
+
+    request =
+      case {options[:target], options[:profile]} do
+        {nil, yes} when yes in [nil, false] -> {:explain, key}
+        {nil, true} -> {:explain, key, :profile}
+        {:gpu, no} when no in [nil, false] -> {:explain, key, :gpu}
+        other -> raise ArgumentError, explain_ways(other)
+      end
+
     for part <- Session.call!(session, request, program), do: Map.put_new(part, :measured, nil)
   end
 
   defp parts({:unsupported, _reason}, _options), do: []
+
+  defp explain_ways({target, profile}) do
+    "NxVulkanGo.explain/3 takes profile: true, or target: :gpu, of which nothing is measured; " <>
+      "got target: #{inspect(target)}, profile: #{inspect(profile)}"
+  end
 
   # The names of hooks that have a function.
   defp names(options),

@@ -14,7 +14,9 @@ defmodule NxVulkanGo.Explanation do
   A part of a program: one instruction, or several fused ones. `why` has a line for the
   rules that fused the instructions, and a line for each reason why a reader of the
   results is in another part. `seconds` is an estimate; `measured` is `nil` without
-  `profile: true`. Times are in seconds.
+  `profile: true`. Times are in seconds. `held` is the memory of the values that the function
+  has computed and still needs while the part runs, its temporary memory included, and `params`
+  that of the arguments which this part or a later one needs, both in bytes.
   """
   @type part :: %{
           block: String.t(),
@@ -27,6 +29,8 @@ defmodule NxVulkanGo.Explanation do
           bytes: integer,
           flops: integer,
           seconds: float,
+          held: integer,
+          params: integer,
           measured: float | nil
         }
 

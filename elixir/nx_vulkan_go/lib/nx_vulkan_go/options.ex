@@ -11,7 +11,7 @@ defmodule NxVulkanGo.Options do
 
   `compiler: NxVulkanGo` takes `:server`, `:device`, `:hooks` and `:callback_timeout`, and for
   `Nx.Defn.shard_jit/3` `:input_shardings`.
-  `NxVulkanGo.explain/3` takes `:profile` as well. Options of other libraries are known and
+  `NxVulkanGo.explain/3` takes `:profile` and `:target` as well. Options of other libraries are known and
   ignored, so that a program can change its compiler and nothing else:
 
     * of Nx, `Nx.Serving` and `Nx.Defn.Evaluator`: `:compiler`, `:on_conflict`, `:batch_keys`,
@@ -38,7 +38,7 @@ defmodule NxVulkanGo.Options do
 
   @backend [:device, :server]
   @compiler [:device, :server, :hooks, :callback_timeout]
-  @explain [:profile | @compiler]
+  @explain [:profile, :target | @compiler]
 
   @ignored [:compiler, :on_conflict, :batch_keys, :max_concurrency, :garbage_collect] ++
              [:debug_options, :client, :device_id, :precision, :cache, :debug, :lazy_transfers] ++

@@ -62,6 +62,18 @@ defmodule NxVulkanGo.ExplanationTest do
     assert Explanation.text(explanation) =~ ~r/%\d+ body: .*divide/
   end
 
+  test "with target: :gpu the parts are those of a GPU, on any device" do
+    %Explanation{parts: [part]} = explain(&softmax/1, target: :gpu)
+    assert %{place: :device, kernels: [_one], held: held, params: params} = part
+    assert part.bytes == held + params
+
+    assert_raise ArgumentError, ~r/profile: true/, fn ->
+      explain(&softmax/1, target: :gpu, profile: true)
+    end
+
+    assert_raise ArgumentError, ~r/target: :cpu/, fn -> explain(&softmax/1, target: :cpu) end
+  end
+
   test "with profile the parts of a device are measured" do
     %Explanation{parts: parts} = explain(&softmax/1, profile: true)
     assert parts != []
