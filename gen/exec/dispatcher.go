@@ -37,6 +37,12 @@ func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) 
 		f.Throttle(func() { dp.exec.Resume(q) })
 		return queue.ForDevice, nil
 	}
+	measured := dp.measures(w, p)
+	if measured && !f.Idle() {
+		f.Flush()
+		f.Throttle(func() { dp.exec.Resume(q) })
+		return queue.ForDevice, nil
+	}
 	updated := q.updates(w, p)
 	total := int64(0)
 	for i, r := range w.In.Outs {
@@ -69,6 +75,9 @@ func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) 
 	}
 	w.CarryChecks(outs, p, checks.carried())
 	rec := recording{work: w, plan: p, outs: outs, temps: temps, checks: checks, effort: q.effort(p)}
+	if measured {
+		rec.observer = f.Observe()
+	}
 	if updated != nil {
 		rec.takeOver(updated)
 		dp.exec.Counters.InPlace++
@@ -121,6 +130,8 @@ type recording struct {
 	checks checks
 	effort *feed.Effort
 	next   int // the step
+
+	observer *feed.Observer // measures what the device takes, see contest.go; nil where nobody asks
 }
 
 // record records the steps of a plan, from where the recording stands, and gives the results their
@@ -147,6 +158,10 @@ func (dp *dispatcher) record(q *Queue, rec recording) (wait queue.Wait, err erro
 	defer rec.end(f)
 	for i, m := range rec.outs {
 		dp.exec.keep(q, w.In.Outs[i], m)
+	}
+	if rec.observer != nil {
+		rec.observer.Close(noteDevice(p))
+		rec.observer = nil
 	}
 	dp.exec.Counters.Device++
 	return 0, nil
@@ -177,6 +192,9 @@ func (dp *dispatcher) continueRecording(q *Queue) (wait queue.Wait, err error) {
 
 // end lets go of what a recording holds.
 func (rec *recording) end(f *feed.Feed) {
+	if rec.observer != nil {
+		rec.observer.Close(func([]feed.Interval) {}) // the device does not have all of it
+	}
 	f.AddChecks(rec.checks.words())
 	dropAll(rec.temps)
 	dropAll(rec.outs)
