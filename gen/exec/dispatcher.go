@@ -38,6 +38,12 @@ func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) 
 		f.Throttle(func() { dp.exec.Resume(q) })
 		return queue.ForDevice, nil
 	}
+	measured := dp.measures(w, p)
+	if measured && !f.Idle() {
+		f.Flush()
+		f.Throttle(func() { dp.exec.Resume(q) })
+		return queue.ForDevice, nil
+	}
 	updated := q.updates(w, p)
 	total := int64(0)
 	for i, r := range w.In.Outs {
@@ -71,6 +77,9 @@ func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) 
 		}
 	}
 	w.CarryChecks(outs, p, rec.checks.Carried())
+	if measured {
+		rec.observer = f.Observe()
+	}
 	if updated != nil {
 		rec.takeOver(updated)
 		dp.exec.Counters.InPlace++
@@ -123,6 +132,8 @@ type recording struct {
 	checks checks.List
 	effort *feed.Effort
 	next   int // the step
+
+	observer *feed.Observer // measures what the device takes, see contest.go; nil where nobody asks
 }
 
 // record records the steps of a plan, from where the recording stands, and gives the results their
@@ -149,6 +160,10 @@ func (dp *dispatcher) record(q *Queue, rec recording) (wait queue.Wait, err erro
 	defer rec.end(f)
 	for i, m := range rec.outs {
 		dp.exec.keep(q, w.In.Outs[i], m)
+	}
+	if rec.observer != nil {
+		rec.observer.Close(noteDevice(p))
+		rec.observer = nil
 	}
 	dp.exec.Counters.Device++
 	return 0, nil
@@ -179,6 +194,9 @@ func (dp *dispatcher) continueRecording(q *Queue) (wait queue.Wait, err error) {
 
 // end lets go of what a recording holds.
 func (rec *recording) end(f *feed.Feed) {
+	if rec.observer != nil {
+		rec.observer.Close(func([]feed.Interval) {}) // the device does not have all of it
+	}
 	f.AddChecks(rec.checks.Words())
 	store.DropAll(rec.temps)
 	store.DropAll(rec.outs)

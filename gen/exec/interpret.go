@@ -2,6 +2,7 @@ package exec
 
 import (
 	"slices"
+	"time"
 
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
@@ -19,10 +20,14 @@ import (
 // carryOut carries out work by a plan, on the device or in its stead.
 func (dp *dispatcher) carryOut(q *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
 	dp.exec.kernels.Refresh(p)
-	if q.recording == nil && dp.rule(w) != placement.Never && dp.exec.kernels.Unready(p) {
-		return dp.standIn(q, w, p)
+	if q.recording != nil {
+		return dp.continueRecording(q)
 	}
-	if q.recording == nil && dp.exec.kernels.Cold(p) {
+	exact := dp.rule(w) != placement.Never
+	switch {
+	case exact && (dp.exec.kernels.Unready(p) || dp.next(w, p) == kernels.ByHost):
+		return dp.standIn(q, w, p)
+	case dp.exec.kernels.Cold(p) || !exact && dp.next(w, p) == kernels.ByHost:
 		return dp.interpret(q, w, p)
 	}
 	return dp.runOnDevice(q, w, p)
@@ -59,6 +64,7 @@ func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (w
 		return 0, err
 	}
 	routines := dp.exec.kernels.RunsRoutines(p)
+	var took time.Duration
 	give := func() error {
 		for i := range steps {
 			dp.exec.Counters.Interpreted++
@@ -66,6 +72,7 @@ func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (w
 				dp.exec.kernels.Spend(steps[i].k, steps[i].ran)
 			}
 		}
+		p.Contest.Note(kernels.ByHost, took)
 		errs := dp.exec.checker.OnHost(q.note, w, p, words)
 		for i, m := range outs {
 			if err := w.FirstError(i, p, errs); err != nil {
@@ -79,13 +86,13 @@ func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (w
 	}
 	if cost > placement.InlineCost {
 		dp.exec.jobs.Start(q, w, hostjob.WorkKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
-			return sched.Caught(func() error { return runSteps(by, steps) })
+			return sched.Caught(func() error { return timed(&took, func() error { return runSteps(by, steps) }) })
 		}, give)
 		dp.exec.kernels.Overtake(p, dp.exec.jobs.Overtaken(q))
 		return queue.ForHost, nil
 	}
 	dp.exec.turns.Charge(int(cost) >> 12)
-	if err := runSteps(nil, steps); err != nil {
+	if err := timed(&took, func() error { return runSteps(nil, steps) }); err != nil {
 		return 0, placement.Fault(err)
 	}
 	return 0, give()

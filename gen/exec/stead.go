@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"time"
+
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/hostjob"
@@ -65,9 +67,11 @@ func (dp *dispatcher) standIn(q *Queue, w *placement.Work, p *kernels.Plan) (wai
 		outs[i] = fallback.Value{Type: w.In.Outs[i].Type, Data: m.Host}
 	}
 	cost := placement.HostCost(w.In, w.Types)
+	var took time.Duration
 	give := func() error {
 		dp.exec.Counters.Host++
 		if p != nil {
+			p.Contest.Note(kernels.ByHost, took)
 			for _, k := range p.Kernels {
 				dp.exec.kernels.Spend(k, cost)
 			}
@@ -77,11 +81,13 @@ func (dp *dispatcher) standIn(q *Queue, w *placement.Work, p *kernels.Plan) (wai
 	}
 	if cost > placement.InlineCost {
 		in := w.In
-		dp.exec.jobs.Start(q, w, hostjob.WorkInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		dp.exec.jobs.Start(q, w, hostjob.WorkInstruction, mems, func(by *sched.Worker) error {
+			return timed(&took, func() error { return fallback.RunOn(by, in, args, outs) })
+		}, give)
 		return queue.ForHost, nil
 	}
 	dp.exec.turns.Charge(cost >> 12)
-	if err := fallback.Run(w.In, args, outs); err != nil {
+	if err := timed(&took, func() error { return fallback.Run(w.In, args, outs) }); err != nil {
 		return 0, placement.Fault(err)
 	}
 	return 0, give()

@@ -26,7 +26,7 @@ func TestInStead(t *testing.T) {
 	for _, d := range []*exectest.Driver{cold, warm, alone} {
 		defer d.Close()
 	}
-	const families = "binary,compare,cast,broadcast,view,transpose,movement,reduce,argreduce,sort,take,scatter,dot,dot16,dotint,skinny,conv,fused"
+	const families = "create,unary,binary,compare,cast,broadcast,view,transpose,movement,reduce,argreduce,sort,take,scatter,dot,dot16,dotint,skinny,conv,fused"
 	count := 60
 	if *full {
 		count = 600
@@ -42,7 +42,9 @@ func TestInStead(t *testing.T) {
 		for k := range 14 {
 			c.same(fmt.Sprintf("run %d", k+2), c.eager(cold), first)
 		}
-		c.same("the first run with every kernel compiled", c.eager(warm), first)
+		for k := range warm.Exec.Trials() + 2 { // the host competes with the device
+			c.same(fmt.Sprintf("run %d with every kernel compiled", k+1), c.eager(warm), first)
+		}
 		c.same("the program", c.program(cold), first)
 		if c.exact() {
 			c.same("the device", c.eager(alone), first)
@@ -191,6 +193,52 @@ func (s *stead) exact() bool {
 		}
 		for _, o := range in.Outs {
 			types[o.ID] = o.Type
+		}
+	}
+	return true
+}
+
+// Where the host executes kernels of a processor as the device does, the quicker of the two carries out
+// a plan. Whoever does it, the bits are those of the kernels.
+func TestContest(t *testing.T) {
+	needDevice(t)
+	if !target.CPU || target.Rounds == synth.Unlike {
+		t.Skip("the device is no processor that rounds as the host does")
+	}
+	warm, alone := exectest.NewFor(device, target, 0), exectest.NewFor(device, target, -1)
+	defer warm.Close()
+	defer alone.Close()
+	count := 40
+	if *full {
+		count = 400
+	}
+	cases, err := sweep.Draw(sweep.Options{Seed: 15, Count: count, Family: "unary,functions,broadcast,rows,scan,window,fft,dot64", MaxBytes: 1 << 17})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range cases {
+		c := newStead(t, &cases[i])
+		first := c.eager(warm)
+		for k := range warm.Exec.Trials() + 2 {
+			c.same(fmt.Sprintf("run %d", k+2), c.eager(warm), first)
+		}
+		if c.large() {
+			c.same("the device", c.eager(alone), first)
+		}
+	}
+	if warm.Exec.Counters.Interpreted == 0 || warm.Exec.Counters.Device == 0 || alone.Exec.Counters.Interpreted > 0 {
+		t.Errorf("the host has executed %d kernels, the device %d plans; alone the host %d", warm.Exec.Counters.Interpreted,
+			warm.Exec.Counters.Device, alone.Exec.Counters.Interpreted)
+	}
+}
+
+// large reports whether every step is too large to be the host's own.
+func (s *stead) large() bool {
+	for i := range s.region.Body {
+		for _, o := range s.region.Body[i].Outs {
+			if o.Type.Size() <= 4096 {
+				return false
+			}
 		}
 	}
 	return true

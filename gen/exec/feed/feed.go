@@ -98,6 +98,9 @@ func (f *Feed) Living() *Feed {
 // who has more waits with Throttle.
 func (f *Feed) Full() bool { return f.inFlight >= Deep && f.full(batchBusy) }
 
+// Idle reports whether nothing is recorded, and the device has nothing of the feed.
+func (f *Feed) Idle() bool { return f.recorded == 0 && f.inFlight == 0 }
+
 // Throttle has a function called when the device has caught up.
 func (f *Feed) Throttle(resume func()) { f.throttled = append(f.throttled, resume) }
 

@@ -23,6 +23,7 @@ type Plan struct {
 	Kernels []*Kernel
 	waiting []func() // where it is being made
 	soon    bool     // its kernels are wanted as soon as it is made
+	Contest Contest  // between the host and a processor, see contest.go
 }
 
 // ErrBeingMade is that of a plan that is being made.

@@ -46,7 +46,7 @@ func (c *Cache) Interprets() bool {
 // hostOf returns what interprets a kernel, nil where the device runs it from the first time
 // on.
 func (c *Cache) hostOf(k *synth.Kernel) synth.Host {
-	if !c.Interprets() && !(c.Stead && hasRoutine(k)) {
+	if !c.Interprets() && !c.Stead {
 		return nil
 	}
 	return c.target.OnHost(k)
@@ -81,6 +81,9 @@ func (c *Cache) Cold(p *Plan) bool {
 	}
 	if c.RunsRoutines(p) {
 		return true
+	}
+	if !c.Interprets() {
+		return false
 	}
 	warm := len(c.warming) == 0
 	for i, k := range p.Kernels {
@@ -118,7 +121,7 @@ func (k *Kernel) hasRoutine() bool { return k.Kernel != nil && hasRoutine(k.Kern
 // Overtake has the kernels of a plan compiled where the host takes long to interpret them, and
 // calls then once the device is ready to run them at once.
 func (c *Cache) Overtake(p *Plan, then func()) {
-	if c.RunsRoutines(p) || !c.takesLong(p) {
+	if !c.Interprets() || c.RunsRoutines(p) || !c.takesLong(p) {
 		return
 	}
 	left := 0

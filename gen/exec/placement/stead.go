@@ -33,10 +33,16 @@ const aloneLimit = 32 << 10
 
 // InStead returns the rule for an instruction on operands of types.
 func InStead(in *ops.Instr, types []ops.Type) Stead {
-	if len(types) == 0 || len(in.Regions) > 0 {
+	if len(in.Regions) > 0 {
 		return Never
 	}
 	switch in.Op {
+	case ops.Constant, ops.Iota, ops.Eye:
+		return given(!in.Outs[0].Type.DType.IsComplex(), Alone)
+	case ops.Conjugate, ops.RealPart, ops.Imag:
+		return WhenCold // each part of the result is one of an operand
+	case ops.Remainder, ops.Pow:
+		return given(integers(in, types) && alike(in, types), unlessLittle(in.Outs[0].Type.Size()))
 	case ops.BroadcastTo, ops.Transpose, ops.Pad, ops.Reverse, ops.Slice, ops.PutSlice, ops.Concatenate, ops.Stack:
 		return given(moves(in, types), Sooner)
 	case ops.Gather, ops.Take, ops.TakeAlongAxis:

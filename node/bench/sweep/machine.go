@@ -15,6 +15,7 @@ import (
 
 // machine is a device with the executors that measure it.
 type machine struct {
+	name     string         // by which it was opened
 	device   *vulkan.Device // nil is the host
 	cold     *exectest.Driver
 	warm     *exectest.Driver // the same, but for a processor, where cold interprets kernels at first
@@ -28,7 +29,7 @@ var noCaches = map[string]string{"MESA_SHADER_CACHE_DISABLE": "true", "MESA_GLSL
 
 // open opens a device by index, name or UUID; host is the host.
 func open(name string) (*machine, error) {
-	m := &machine{products: make(map[ops.DType]reference)}
+	m := &machine{name: name, products: make(map[ops.DType]reference)}
 	if name == "host" {
 		m.cold = exectest.NewFor(nil, synth.Target{}, 0)
 		m.warm = m.cold
@@ -93,6 +94,20 @@ func (m *machine) filling() time.Duration {
 // nothing is compiled between repetitions, which would let the clock of the device fall.
 // It stops before a case for which goes on is false.
 func (m *machine) measure(cases []Case, goesOn func() bool) (results []Result) {
+	results = m.firsts(cases, goesOn)
+	for i := range results {
+		r := &results[i]
+		r.attempt(func() error {
+			took, err := m.medianOf(&cases[i])
+			m.note(r, &cases[i], took, err)
+			return err
+		})
+	}
+	return results
+}
+
+// firsts measures the first results of cases. It stops before a case for which goes on is false.
+func (m *machine) firsts(cases []Case, goesOn func() bool) (results []Result) {
 	for i := range cases {
 		if !goesOn() {
 			break
@@ -106,17 +121,14 @@ func (m *machine) measure(cases []Case, goesOn func() bool) (results []Result) {
 		})
 		results = append(results, r)
 	}
-	for i := range results {
-		r := &results[i]
-		r.attempt(func() error {
-			took, err := m.medianOf(&cases[i])
-			if r.Time = micros(took); err == nil {
-				r.Share = m.share(&cases[i], took.Seconds())
-			}
-			return err
-		})
-	}
 	return results
+}
+
+// note notes the time of a repetition.
+func (m *machine) note(r *Result, c *Case, took time.Duration, err error) {
+	if r.Time = micros(took); err == nil {
+		r.Share = m.share(c, took.Seconds())
+	}
 }
 
 // attempt notes the error of f, or its panic. It does nothing after an error.

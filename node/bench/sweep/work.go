@@ -28,26 +28,31 @@ type work struct {
 	last     [][]int       // the values that each step uses last
 }
 
-// with calls f with a case whose operands are filled, and frees them.
-func with(d *exectest.Driver, c *Case, f func(w *work) error) error {
-	w := &work{Driver: d, c: c, last: c.lastUses()}
-	defer w.free()
-	var err error
+// begin fills the operands of a case on a driver. The caller frees the work, also after an error.
+func begin(d *exectest.Driver, c *Case) (w *work, err error) {
+	w = &work{Driver: d, c: c, last: c.lastUses()}
 	if w.program, w.outs, err = c.Region(); err != nil {
-		return err
+		return w, err
 	}
 	fill := filler{d}
 	for i := range c.Params {
 		o, err := fill.operand(&c.Params[i])
 		if err != nil {
-			return fmt.Errorf("operand %d: %w", i, err)
+			return w, fmt.Errorf("operand %d: %w", i, err)
 		}
 		w.operands = append(w.operands, o)
 	}
 	if c.Program {
 		d.Define(w.key(), w.program)
 	}
-	if err := errors.Join(d.Sync(), d.Built()); err != nil {
+	return w, errors.Join(d.Sync(), d.Built())
+}
+
+// with calls f with a case whose operands are filled, and frees them.
+func with(d *exectest.Driver, c *Case, f func(w *work) error) error {
+	w, err := begin(d, c)
+	defer w.free()
+	if err != nil {
 		return err
 	}
 	return f(w)
@@ -155,18 +160,9 @@ func (w *work) first() (time.Duration, error) {
 // median is the time of a repetition: the median of samples that each take filling at least.
 // There are fewer where a repetition takes long.
 func (w *work) median(filling time.Duration) (time.Duration, error) {
-	if err := w.settle(filling); err != nil {
+	n, took, err := w.pace(filling)
+	if err != nil {
 		return 0, err
-	}
-	n, took, err := 1, time.Duration(0), error(nil)
-	for {
-		if took, err = w.sample(n); err != nil {
-			return 0, err
-		}
-		if took >= filling || n >= maxRepeats {
-			break
-		}
-		n = min(maxRepeats, max(n+1, int(1.2*float64(n)*filling.Seconds()/took.Seconds())))
 	}
 	times := []time.Duration{took}
 	for all := took; all < long*filling && (len(times) < 2 || len(times) < samples && all < 4*samples*filling); all += took {
@@ -179,11 +175,23 @@ func (w *work) median(filling time.Duration) (time.Duration, error) {
 	return times[(len(times)-1)/2] / time.Duration(n), nil
 }
 
+// pace settles the case, and finds how many repetitions take filling. The last sample took so long.
+func (w *work) pace(filling time.Duration) (n int, took time.Duration, err error) {
+	if err := w.settle(filling); err != nil {
+		return 0, 0, err
+	}
+	for n = 1; ; n = min(maxRepeats, max(n+1, int(1.2*float64(n)*filling.Seconds()/took.Seconds()))) {
+		if took, err = w.sample(n); err != nil || took >= filling || n >= maxRepeats {
+			return n, took, err
+		}
+	}
+}
+
 // settle carries the case out until nothing is compiled for it any more: what is seen again
-// is fused. A case that takes long is not repeated for that.
+// is fused, and where the device is a processor the host competes with it. A case that takes long is not repeated for that.
 func (w *work) settle(filling time.Duration) error {
 	start := time.Now()
-	for range max(2, w.Exec.Enough()) + 2 {
+	for range max(2, w.Exec.Enough()) + w.Exec.Trials() + 2 {
 		if err := errors.Join(w.repeat(1), w.Built()); err != nil {
 			return err
 		}
