@@ -5,12 +5,15 @@ import (
 	"time"
 
 	"nxvk/gen/exec/devcopy"
+	"nxvk/gen/exec/exchange"
 	"nxvk/gen/exec/mesh"
+	"nxvk/gen/exec/mesh/schedule"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/vulkan"
 )
 
 // A collective of the stream leaves the order of its session like an import from another device; one of a
@@ -30,6 +33,7 @@ type collective struct {
 	eager  bool        // the round is of this collective alone
 	entry  *mesh.Entry // nil before there is memory for the result
 	sender *devcopy.Sender
+	rank   *exchange.Rank // nil where the operand or the result is on the host
 	arrival
 	sending bool
 	err     error
@@ -130,14 +134,20 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 		x.fail(err)
 	}
 	switch {
-	case x.entry != nil && !x.copied:
+	case x.receiver != nil && !x.copied:
 		return queue.ForMesh
 	case x.err == nil && x.entry != nil:
 		out := x.in.Outs[0]
 		x.mem.Retain()
 		q.put(out.ID, store.Value{Type: out.Type, Mem: x.mem})
 	case x.err == nil:
-		if wait, x.err = x.take(x.exec, q, x.in.Outs[0].Type, x.done); wait != 0 {
+		if wait, x.err = x.bring(q); wait != 0 {
+			return wait
+		}
+		if x.err == nil {
+			wait, x.err = x.take(x.exec, q, x.in.Outs[0].Type, x.done)
+		}
+		if wait != 0 {
 			return wait
 		}
 		if x.err == nil {
@@ -153,10 +163,26 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	return 0
 }
 
+// bring brings an operand to the device that the host has, where devices would exchange it.
+func (x *collective) bring(q *Queue) (wait queue.Wait, err error) {
+	e := x.exec
+	if x.err != nil || e.dev == nil || x.arg.Dev != nil || x.typ.Bytes() <= mesh.HostBytes || !e.dev.Info().Features.HostImport {
+		return 0, x.err
+	}
+	if err, q.failed = q.failed, nil; err != nil {
+		return 0, err
+	}
+	return e.transfers.toDevice(q, x.arg)
+}
+
 // enter has the collective begin once the other ranks are there.
 func (x *collective) enter() {
 	v := store.Value{Type: x.typ, Mem: x.arg}
 	x.sender = x.exec.newSender(v)
+	if e := x.exec; x.feed != nil && x.arg.Dev != nil {
+		x.rank = exchange.NewRank(exchange.Config{Device: e.dev, Feed: x.feed, Kernels: e.kernels, Post: e.cfg.Post, Error: e.DeviceError},
+			&x.in.Instr, x.typ, x.arg.Dev, x.mem.Dev)
+	}
 	x.entry = x.round.Enter(&x.in.Instr, x.typ, x, nil)
 }
 
@@ -183,6 +209,50 @@ func (x *collective) Send(deliver func(devcopy.Chunk, error)) {
 
 // Take copies a chunk of the result.
 func (x *collective) Take(c devcopy.Chunk) { x.receiver.Take(c) }
+
+// Device is the part of the device where it has the operand and the result.
+func (x *collective) Device() mesh.Device {
+	if x.rank == nil {
+		return nil
+	}
+	return x
+}
+
+// Open makes the device ready, unless the operand is an error.
+func (x *collective) Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedule.Schedule, at int, ready func(*vulkan.Buffer, error)) {
+	if x.err != nil || x.ended {
+		return
+	}
+	x.exec.feeds.Checked(x.arg, func(err error) {
+		if err == nil && x.arg != nil {
+			err = x.exec.DeviceError(x.arg.Dev.Err())
+		}
+		switch {
+		case x.err != nil || x.ended:
+		case err != nil:
+			x.fail(err)
+		default:
+			x.rank.Open(mem, have, s, at, ready)
+		}
+	})
+}
+
+// Step has the device carry out commands.
+func (x *collective) Step(list []schedule.Command, done func(error)) {
+	if x.err == nil && !x.ended {
+		for i := range list {
+			x.exec.Counters.Exchanged += uint64(list[i].Crosses())
+		}
+		x.rank.Step(list, done)
+	}
+}
+
+// Done notes that the other ranks need nothing more of this one, and it nothing of them.
+func (x *collective) Done() {
+	if x.err == nil && !x.ended {
+		x.receiver.Skip()
+	}
+}
 
 // Fail ends the collective with an error of another rank.
 func (x *collective) Fail(err error) {

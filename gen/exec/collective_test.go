@@ -262,35 +262,7 @@ func TestCollectives(t *testing.T) {
 				size = 18 << 20 // several chunks
 			}
 			c := drawCollective(rng, len(f.rigs), size)
-			name := fmt.Sprintf("case %d: %v %d of %v among %v", i, c.op, c.operator, c.t, c.groups)
-			asProgram := rng.IntN(2) == 1
-			for _, rank := range rng.Perm(len(f.rigs)) {
-				r, q := f.rigs[rank], f.qs[rank]
-				f.tensor(rank, 1, c.t, cast(t, c.t.DType, c.operands[rank]))
-				if !asProgram {
-					r.Do(q, c.op, 2, c.out, c.attrs(rank), ref(1))
-					r.Do(q, ops.Add, 3, c.out, nil, ref(2), ref(2))
-					continue
-				}
-				in := ops.Instr{Op: c.op, Ins: uses(2), Outs: []ops.Result{res(3, c.out)}, Attrs: c.attrs(rank)}
-				key := fmt.Sprint("p", i)
-				r.Define(q, key, &ops.Region{Params: []ops.Result{res(1, c.t)}, Body: []ops.Instr{
-					{Op: ops.Reverse, Ins: uses(1), Outs: []ops.Result{res(4, c.t)}, Attrs: [][]int{{len(c.t.Shape) - 1}}},
-					{Op: ops.Reverse, Ins: uses(4), Outs: []ops.Result{res(2, c.t)}, Attrs: [][]int{{len(c.t.Shape) - 1}}},
-					in, op(ops.Add, res(5, c.out), ref(3), ref(3))}, Values: uses(3, 5)})
-				f.run(rank, key, uint64(i+1), []ops.Result{res(2, c.out), res(3, c.out)}, uses(1)...)
-			}
-			for rank := range f.rigs {
-				got, err := f.rigs[rank].bytesOf(f.qs[rank], 2)
-				want := cast(t, c.t.DType, c.want[rank])
-				if err != nil || !bytes.Equal(got, want) {
-					t.Fatalf("%s: rank %d: %v; got %d bytes, want %d", name, rank, err, len(got), len(want))
-				}
-				if _, err := f.rigs[rank].bytesOf(f.qs[rank], 3); err != nil {
-					t.Fatalf("%s: rank %d: %v", name, rank, err)
-				}
-				f.rigs[rank].Do(f.qs[rank], ops.Free, 0, ops.Type{}, [][]int{{1, 2, 3}})
-			}
+			f.carryOut(rng, i, &c)
 		}
 		f.idle()
 		for rank, q := range f.qs {
@@ -303,6 +275,41 @@ func TestCollectives(t *testing.T) {
 			t.Errorf("%d meshes are left", n)
 		}
 	})
+}
+
+// carryOut has all ranks carry out a case, eagerly or in a program, and compares what they get.
+func (f *fleet) carryOut(rng *rand.Rand, i int, c *collectiveCase) {
+	f.Helper()
+	t := f.T
+	name := fmt.Sprintf("case %d: %v %d of %v among %v", i, c.op, c.operator, c.t, c.groups)
+	asProgram := rng.IntN(2) == 1
+	for _, rank := range rng.Perm(len(f.rigs)) {
+		r, q := f.rigs[rank], f.qs[rank]
+		f.tensor(rank, 1, c.t, cast(t, c.t.DType, c.operands[rank]))
+		if !asProgram {
+			r.Do(q, c.op, 2, c.out, c.attrs(rank), ref(1))
+			r.Do(q, ops.Add, 3, c.out, nil, ref(2), ref(2))
+			continue
+		}
+		in := ops.Instr{Op: c.op, Ins: uses(2), Outs: []ops.Result{res(3, c.out)}, Attrs: c.attrs(rank)}
+		key := fmt.Sprint("p", i)
+		r.Define(q, key, &ops.Region{Params: []ops.Result{res(1, c.t)}, Body: []ops.Instr{
+			{Op: ops.Reverse, Ins: uses(1), Outs: []ops.Result{res(4, c.t)}, Attrs: [][]int{{len(c.t.Shape) - 1}}},
+			{Op: ops.Reverse, Ins: uses(4), Outs: []ops.Result{res(2, c.t)}, Attrs: [][]int{{len(c.t.Shape) - 1}}},
+			in, op(ops.Add, res(5, c.out), ref(3), ref(3))}, Values: uses(3, 5)})
+		f.run(rank, key, uint64(i+1), []ops.Result{res(2, c.out), res(3, c.out)}, uses(1)...)
+	}
+	for rank := range f.rigs {
+		got, err := f.rigs[rank].bytesOf(f.qs[rank], 2)
+		want := cast(t, c.t.DType, c.want[rank])
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%s: rank %d: %v; got %d bytes, want %d", name, rank, err, len(got), len(want))
+		}
+		if _, err := f.rigs[rank].bytesOf(f.qs[rank], 3); err != nil {
+			t.Fatalf("%s: rank %d: %v", name, rank, err)
+		}
+		f.rigs[rank].Do(f.qs[rank], ops.Free, 0, ops.Type{}, [][]int{{1, 2, 3}})
+	}
 }
 
 // run runs a program on a rank, in a round.
@@ -461,28 +468,30 @@ func TestCollectiveWaits(t *testing.T) {
 	f.rigs[1].Want(f.qs[1], 3, 6)
 }
 
+// collectiveEnds are the ways in which a rank ends.
+var collectiveEnds = map[string]func(f *fleet){
+	"session": func(f *fleet) { f.rigs[0].exec.End(f.qs[0].Session) },
+	"killed":  func(f *fleet) { f.rigs[0].exec.EndExports(errSessionEnded); f.rigs[0].exec.EndNow(f.qs[0].Session) },
+	"late": func(f *fleet) {
+		q := f.qs[0]
+		for _, a := range q.asyncs {
+			if a.run != nil {
+				f.rigs[0].exec.interpreter.stop(a, a.run, late(time.Second))
+			} else if a.incoming != nil {
+				a.incoming.(*collective).fail(late(time.Second))
+			}
+		}
+	},
+	"cancel": func(f *fleet) {
+		f.rigs[0].exec.Stream(f.qs[0], []wire.Instr{{Name: "cancel", Instr: ops.Instr{Op: ops.Cancel, Attrs: [][]int{{5}}}}})
+	},
+}
+
 // TestCollectiveEnds: sessions end and servers are killed, runs are cancelled and late, at any time. Then all ranks have the
 // result, or an error that names the rank, and no memory is left.
 func TestCollectiveEnds(t *testing.T) {
-	ends := map[string]func(f *fleet){
-		"session": func(f *fleet) { f.rigs[0].exec.End(f.qs[0].Session) },
-		"killed":  func(f *fleet) { f.rigs[0].exec.EndExports(errSessionEnded); f.rigs[0].exec.EndNow(f.qs[0].Session) },
-		"late": func(f *fleet) {
-			q := f.qs[0]
-			for _, a := range q.asyncs {
-				if a.run != nil {
-					f.rigs[0].exec.interpreter.stop(a, a.run, late(time.Second))
-				} else if a.incoming != nil {
-					a.incoming.(*collective).fail(late(time.Second))
-				}
-			}
-		},
-		"cancel": func(f *fleet) {
-			f.rigs[0].exec.Stream(f.qs[0], []wire.Instr{{Name: "cancel", Instr: ops.Instr{Op: ops.Cancel, Attrs: [][]int{{5}}}}})
-		},
-	}
 	for _, kinds := range []string{"host host", "GPU GPU", "host GPU device host"} {
-		for name, end := range ends {
+		for name, end := range collectiveEnds {
 			t.Run(kinds+" "+name, func(t *testing.T) {
 				f := newFleet(t, strings.Fields(kinds)...)
 				rng := rand.New(rand.NewPCG(17, 5))

@@ -103,6 +103,7 @@ type Counters struct {
 	Leaps        uint64 // leapfrog steps that chains of the sampler have had the device take
 	Uploaded     uint64 // bytes
 	Imported     uint64 // bytes, from other devices of the node
+	Exchanged    uint64 // bytes that collectives have read and written in memory that devices share
 
 	feed.Counters // of what is given to the device
 

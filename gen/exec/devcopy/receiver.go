@@ -60,6 +60,12 @@ func (r *Receiver) Take(c Chunk) {
 	r.work()
 }
 
+// Skip notes that the value has come another way, by work of the same feed.
+func (r *Receiver) Skip() {
+	r.left = 0
+	r.work()
+}
+
 // Fail ends the copy with an error; the first one counts.
 func (r *Receiver) Fail(err error) {
 	if r.err == nil {

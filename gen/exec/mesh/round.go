@@ -36,6 +36,7 @@ type Party interface {
 	Send(deliver func(devcopy.Chunk, error)) // sends the operand
 	Take(devcopy.Chunk)                      // of the result
 	Fail(error)                              // ends the collective; the first error counts
+	Device() Device                          // nil where the operand or the result is on the host
 }
 
 // Begin begins a round: one with a number that the other ranks use, too, or the next one without.
@@ -108,7 +109,7 @@ func (mt *meeting) enter(p *Place, seq int, in *ops.Instr, t ops.Type, party Par
 	if err == nil {
 		err = mt.refusal(c, p.rank, in, t)
 	}
-	m := member{place: p, at: at, party: party}
+	m := member{place: p, at: at, party: party, device: party.Device()}
 	c.parties = append(c.parties, m)
 	switch {
 	case c.failed != nil:

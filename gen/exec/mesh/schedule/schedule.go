@@ -40,6 +40,18 @@ type Command struct {
 	Bytes    int
 }
 
+// Crosses counts the bytes that cross the bus of the device.
+func (c *Command) Crosses() (n int) {
+	for _, list := range [][]Ref{c.From, c.To} {
+		for _, r := range list {
+			if r.In == Shared {
+				n += c.Bytes
+			}
+		}
+	}
+	return n
+}
+
 // Schedule is a collective of a group.
 type Schedule struct {
 	op     ops.Op
@@ -86,6 +98,9 @@ func New(op ops.Op, ranks, bytes int) (*Schedule, bool) {
 }
 
 func roundUp(n int) int { return (n + align - 1) / align * align }
+
+// Ranks counts the ranks of the group.
+func (s *Schedule) Ranks() int { return s.ranks }
 
 // Steps counts the steps.
 func (s *Schedule) Steps() int { return s.chunks + Lag*(len(s.phases)-1) }

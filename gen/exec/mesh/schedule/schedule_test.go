@@ -210,16 +210,8 @@ func TestTraffic(t *testing.T) {
 		var read, written int
 		for step := range s.Steps() {
 			for _, c := range s.Commands(step, n-1) {
-				for _, from := range c.From {
-					if from.In == Shared {
-						read += c.Bytes
-					}
-				}
-				for _, to := range c.To {
-					if to.In == Shared {
-						written += c.Bytes
-					}
-				}
+				read += (&Command{From: c.From, Bytes: c.Bytes}).Crosses()
+				written += (&Command{To: c.To, Bytes: c.Bytes}).Crosses()
 			}
 		}
 		if got := float64(read) / bytes; got > most {
