@@ -90,6 +90,10 @@ var rules = map[string][]string{
 	"nxvk/gen/exec/placement":    slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/trace":        slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/trace", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/feed":         slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/store", ergo}),
+	"nxvk/gen/exec/hostjob":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/hostjob", "nxvk/gen/store", ergo}),
+	"nxvk/gen/exec/checks":       slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/exec/hostjob", "nxvk/gen/exec/checks", "nxvk/gen/store", ergo}),
+	"nxvk/gen/exec/transfer":     slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/exec/hostjob", "nxvk/gen/exec/transfer", "nxvk/gen/store", ergo}),
+	"nxvk/gen/exec/spans":        slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/explain":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/feed", "nxvk/gen/exec/memory", "nxvk/gen/exec/explain", "nxvk/gen/store", ergo}),
 }
 

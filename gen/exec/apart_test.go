@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/transfer"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/vulkan"
@@ -92,11 +94,11 @@ func TestUploadApart(t *testing.T) {
 		r.Do(q, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
 		r.Do(q, ops.Negate, 2, f32(n), nil, ref(1))
 		r.exec.recorder.flushTrace(q)
-		for r.exec.cfg.Work.Stats().Started[workCopy] == 0 {
+		for r.exec.cfg.Work.Stats().Started[hostjob.WorkCopy] == 0 {
 			(<-r.Posted)() // until its kernel is there
 		}
 		r.served(q)
-		for _, at := range []int{0, stagedPiece/4 - 1, stagedPiece / 4, n - 1} {
+		for _, at := range []int{0, transfer.PieceBytes/4 - 1, transfer.PieceBytes / 4, n - 1} {
 			got, err := r.Read(q, 2, at, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -120,11 +122,11 @@ func TestUploadAfterCancel(t *testing.T) {
 	r.Do(q, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
 	r.Do(q, ops.Negate, 2, f32(n), nil, ref(1))
 	r.exec.recorder.flushTrace(q)
-	for r.exec.cfg.Work.Stats().Started[workCopy] < 2 {
+	for r.exec.cfg.Work.Stats().Started[hostjob.WorkCopy] < 2 {
 		(<-r.Posted)() // until a piece is recorded
 	}
 	q.feed.Cancel(&wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})
-	for _, at := range []int{0, stagedPiece/4 - 1, n - 1} {
+	for _, at := range []int{0, transfer.PieceBytes/4 - 1, n - 1} {
 		got, err := r.Read(q, 2, at, 1)
 		if err != nil {
 			t.Fatal(err)

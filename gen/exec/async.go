@@ -213,13 +213,13 @@ func (ip *interpreter) runAsync(q *Queue, in *wire.Instr) bool {
 	}
 	r, types, err := ip.begin(q, in)
 	if err != nil {
-		ip.exec.concludeRun(q, ip.exec.observeRun(q, in), err)
+		ip.exec.observer.ObserveRun(q, in).ConcludeRun(err)
 		ip.exec.poison(q, in, types, err)
 		return true
 	}
 	f := q.startAsync()
 	f.run = r
-	r.observed = ip.exec.observeRun(f, in)
+	r.observed = ip.exec.observer.ObserveRun(f, in)
 	ip.bound(f, r)
 	f.expect(in.Outs)
 	f.push(request{task: func(f *Queue) queue.Wait { return ip.runProgram(f, in) }, in: in})
@@ -242,7 +242,7 @@ func (q *Queue) end() {
 	q.trace.Drop()
 	q.running.Drop()
 	q.trace, q.running = nil, nil
-	q.dropJob()
+	q.job.Drop()
 	q.dropExports()
 	if q.incoming != nil {
 		q.incoming.drop(&wire.Fault{Kind: wire.Cancelled, Err: errSessionEnded})

@@ -82,7 +82,7 @@ func (ip *interpreter) hostData(q *Queue, r *run, o ops.Operand) (t ops.Type, da
 		err, q.failed = q.failed, nil
 		return v.Type, nil, 0, err
 	case !v.Mem.Bring():
-		wait, err = ip.exec.transfers.readBack(q, v.Mem, v.Type)
+		wait, err = ip.exec.transfers.ReadBack(q, v.Mem, v.Type)
 		return v.Type, nil, wait, err
 	}
 	return v.Type, append([]byte(nil), v.Mem.Host[:v.Type.Bytes()]...), 0, nil

@@ -102,7 +102,7 @@ func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round,
 		x.err = errNoMesh
 	}
 	if d := f.Session.Deadline; d > 0 && f.run == nil {
-		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(late(d)) }) })
+		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(wire.Late(d)) }) })
 	}
 	return x
 }
@@ -172,7 +172,7 @@ func (x *collective) bring(q *Queue) (wait queue.Wait, err error) {
 	if err, q.failed = q.failed, nil; err != nil {
 		return 0, err
 	}
-	return e.transfers.toDevice(q, x.arg)
+	return e.transfers.ToDevice(q, x.arg)
 }
 
 // enter has the collective begin once the other ranks are there.

@@ -476,9 +476,9 @@ var collectiveEnds = map[string]func(f *fleet){
 		q := f.qs[0]
 		for _, a := range q.asyncs {
 			if a.run != nil {
-				f.rigs[0].exec.interpreter.stop(a, a.run, late(time.Second))
+				f.rigs[0].exec.interpreter.stop(a, a.run, wire.Late(time.Second))
 			} else if a.incoming != nil {
-				a.incoming.(*collective).fail(late(time.Second))
+				a.incoming.(*collective).fail(wire.Late(time.Second))
 			}
 		}
 	},

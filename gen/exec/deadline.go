@@ -28,7 +28,7 @@ func (ip *interpreter) bound(q *Queue, r *run) {
 		r.late = time.AfterFunc(d, func() {
 			ip.exec.cfg.Post(func() {
 				if q.run == r {
-					ip.stop(q, r, late(d))
+					ip.stop(q, r, wire.Late(d))
 				}
 			})
 		})
@@ -91,10 +91,7 @@ func (ip *interpreter) stop(q *Queue, r *run, err error) {
 	if r.err == nil {
 		r.err = err
 	}
-	if q.job != nil {
-		q.job.behind = false
-		q.job.task.Cancel()
-	}
+	q.job.Stop()
 	if q.incoming != nil {
 		q.incoming.drop(err)
 		ip.exec.Resume(q)

@@ -31,7 +31,7 @@ func (e *Executor) define(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		q.defining = d
 		eval, region, broken, t, share := e.specializer.Evaluator(), in.Program, in.Broken, e.programTarget(), in.Share
 		if broken == nil && program.TakesLong(region) {
-			e.jobs.aside(q, kernels.WorkPlan, func(*sched.Worker) error {
+			e.jobs.AsideFor(q, kernels.WorkPlan, func(*sched.Worker) error {
 				d.Program = newProgram(region, share, nil, eval, t)
 				return nil
 			}, func(err error) {

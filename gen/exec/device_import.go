@@ -135,7 +135,7 @@ func (x *deviceImport) begin(q *Queue) (wait queue.Wait, err error) {
 		return wait, err
 	}
 	if d := q.Session.Deadline; d > 0 {
-		x.late = time.AfterFunc(d, func() { x.exec.cfg.Post(func() { x.fail(late(d)) }) })
+		x.late = time.AfterFunc(d, func() { x.exec.cfg.Post(func() { x.fail(wire.Late(d)) }) })
 	}
 	x.start()
 	return 0, nil

@@ -334,7 +334,7 @@ func TestDeviceImportEnds(t *testing.T) {
 		{"deadline", wire.Deadline, func(p *pair, _, b *Queue) {
 			for _, f := range b.asyncs {
 				if x, ok := f.incoming.(*deviceImport); ok && x.receiver != nil {
-					x.fail(late(time.Second))
+					x.fail(wire.Late(time.Second))
 				}
 			}
 		}},

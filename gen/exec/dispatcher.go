@@ -3,6 +3,7 @@ package exec
 import (
 	"slices"
 
+	"nxvk/gen/exec/checks"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
@@ -51,24 +52,25 @@ func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) 
 		if m == nil {
 			continue
 		}
-		if wait, err := dp.exec.transfers.toDevice(q, m); wait != 0 || err != nil {
+		if wait, err := dp.exec.transfers.ToDevice(q, m); wait != 0 || err != nil {
 			return wait, err
 		}
 	}
 	outs, temps, wait, err := dp.deviceResults(q, w, p, updated != nil)
 	if wait != 0 || err != nil {
-		dropAll(temps)
-		dropAll(outs)
+		store.DropAll(temps)
+		store.DropAll(outs)
 		return wait, err
 	}
-	checks, err := dp.exec.checker.open(q, w, p)
-	if err != nil {
-		dropAll(temps)
-		dropAll(outs)
-		return 0, err
+	rec := recording{work: w, plan: p, outs: outs, temps: temps, effort: q.effort(p)}
+	if len(p.Checks) > 0 {
+		if rec.checks, err = dp.exec.checker.Open(f, q.note, w, p); err != nil {
+			store.DropAll(temps)
+			store.DropAll(outs)
+			return 0, err
+		}
 	}
-	w.CarryChecks(outs, p, checks.carried())
-	rec := recording{work: w, plan: p, outs: outs, temps: temps, checks: checks, effort: q.effort(p)}
+	w.CarryChecks(outs, p, rec.checks.Carried())
 	if updated != nil {
 		rec.takeOver(updated)
 		dp.exec.Counters.InPlace++
@@ -118,7 +120,7 @@ type recording struct {
 	plan   *kernels.Plan
 	outs   []*store.Storage // the results
 	temps  []*store.Storage
-	checks checks
+	checks checks.List
 	effort *feed.Effort
 	next   int // the step
 }
@@ -177,9 +179,9 @@ func (dp *dispatcher) continueRecording(q *Queue) (wait queue.Wait, err error) {
 
 // end lets go of what a recording holds.
 func (rec *recording) end(f *feed.Feed) {
-	f.AddChecks(rec.checks.words())
-	dropAll(rec.temps)
-	dropAll(rec.outs)
+	f.AddChecks(rec.checks.Words())
+	store.DropAll(rec.temps)
+	store.DropAll(rec.outs)
 	if rec.kept {
 		rec.work.Release()
 	}
@@ -200,7 +202,7 @@ func (dp *dispatcher) recordStep(f *feed.Feed, rec *recording) error {
 	args := dp.args[:0]
 	for _, a := range step.Args {
 		if a.Ref.Kind == synth.CheckWord {
-			args = append(args, rec.checks[a.Ref.Index].word.Arg())
+			args = append(args, rec.checks.Arg(a.Ref.Index))
 			continue
 		}
 		m := placement.Resolve(a.Ref, w.Args, rec.outs, rec.temps)

@@ -23,8 +23,8 @@
 // Those in files of this package serve queues for the Executor: recorder (recorder.go)
 // postpones instructions, interpreter (run.go, fusion.go, async.go, callback.go, deadline.go)
 // runs programs and ends runs, dispatcher (dispatcher.go, interpret.go, stead.go)
-// carries out plans, transfers (transfer.go) bring values to the device and back, jobs (job.go)
-// have the host compute, checker (check.go) says what a kernel has found wrong. jobs and checker have the
+// carries out plans, jobs (package hostjob)
+// have the host compute, checks.Checker (package checks) says what a kernel has found wrong. jobs and checker have the
 // few functions that they call. The other four refer to the Executor: each has instructions
 // executed, has queues wait, and works with the other members, so that an interface for it
 // would be the Executor by another name. The sampler and the shaders of clients stand on

@@ -10,15 +10,19 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/checks"
 	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/mesh"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/spans"
 	"nxvk/gen/exec/trace"
+	"nxvk/gen/exec/transfer"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -48,7 +52,7 @@ type Config struct {
 
 	// Spans is told where the time of a run or a read with a trace context went; nil where nobody
 	// asks.
-	Spans func(*store.Session, Spans)
+	Spans func(*store.Session, spans.Report)
 
 	Name        string                   // of the device server; an import that names it is of this device
 	Incarnation uint64                   // of the device server
@@ -76,16 +80,17 @@ type Executor struct {
 	exports []*export                // that wait for a value which has not been announced
 	senders map[*devcopy.Sender]bool // of values that other devices import
 
-	feeds       *feed.Feeds             // what the device is given
-	kernels     *kernels.Cache          // compiled code
-	specializer *program.Specializer    // compiles programs
-	memory      *memory.Manager[*Queue] // who gets memory
-	recorder    recorder                // postpones instructions
-	interpreter interpreter             // runs programs
-	dispatcher  dispatcher              // carries out plans
-	transfers   transfers               // brings values to the device and back
-	jobs        jobs                    // computations of the host
-	checker     checker                 // what is wrong with indices
+	feeds       *feed.Feeds                 // what the device is given
+	kernels     *kernels.Cache              // compiled code
+	specializer *program.Specializer        // compiles programs
+	memory      *memory.Manager[*Queue]     // who gets memory
+	recorder    recorder                    // postpones instructions
+	interpreter interpreter                 // runs programs
+	dispatcher  dispatcher                  // carries out plans
+	transfers   *transfer.Transfers[*Queue] // bring values to the device and back
+	jobs        *hostjob.Jobs[*Queue]       // computations of the host
+	checker     checks.Checker              // what is wrong with indices
+	observer    spans.Observer[*Queue]      // where the time of a request goes
 
 	Counters Counters
 }
@@ -132,10 +137,12 @@ func New(cfg Config) *Executor {
 		senders: make(map[*devcopy.Sender]bool),
 		limit:   cfg.HostLimit,
 	}
-	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec, e.transfers.exec = e, e, e, e
-	e.checker = checker{feed: e.Feed, deviceError: e.DeviceError, resume: e.Resume, jobs: &e.jobs, failed: &e.Counters.Failed}
-	e.jobs = jobs{cfg: &e.cfg, resume: e.Resume, poison: e.poison, common: cfg.Work.Account()}
-	aside := func(what string, f func(*sched.Worker) error, then func(error)) { e.jobs.aside(nil, what, f, then) }
+	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec = e, e, e
+	e.jobs = hostjob.New(hostjob.Config[*Queue]{Work: cfg.Work, Post: cfg.Post, Log: &e.cfg.Log, Account: e.Account,
+		Slot: func(q *Queue) *hostjob.Slot { return &q.job }, Deadline: (*Queue).deadline, Resume: e.Resume, Fail: e.poison})
+	aside := e.jobs.Aside
+	e.checker = checks.Checker{Error: e.DeviceError, Aside: aside, Failed: &e.Counters.Failed}
+	e.observer = spans.Observer[*Queue]{Tell: cfg.Spans, Session: sessionOf, Feed: e.Feed, Open: func(q *Queue) *spans.Open { return &q.observed }}
 	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
 		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.dispatcher.warm, Refused: e.dispatcher.noteRefused,
@@ -156,6 +163,8 @@ func New(cfg Config) *Executor {
 		Counters: &e.Counters.Counters})
 	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
 	e.memory = newMemory(e)
+	e.transfers = transfer.New(transfer.Config[*Queue]{Device: cfg.Device, Memory: e.memory, Feeds: e.feeds, Jobs: e.jobs,
+		Session: sessionOf, Feed: e.Feed, Resume: e.resumeWith})
 	e.recorder.signatures, e.recorder.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
 	return e
 }
@@ -163,12 +172,13 @@ func New(cfg Config) *Executor {
 // newMemory has the members of an Executor give and free memory.
 func newMemory(e *Executor) *memory.Manager[*Queue] {
 	return memory.NewManager(memory.ManagerConfig[*Queue]{
-		Device: e.dev, Post: e.cfg.Post, Flush: e.Flush, Error: e.DeviceError, Resume: e.Resume, AwaitChecks: e.checker.await,
-		Session:  func(q *Queue) *store.Session { return q.Session },
-		Claim:    func(q *Queue) *memory.Claim { return &q.claim },
-		Alloc:    func(q *Queue, n int) (*vulkan.Buffer, error) { return e.allocFeed(q).TryAlloc(n) },
-		Sessions: func(yield func(*store.Session) bool) { maps.Keys(e.queues)(yield) },
-		Pending:  func() bool { return len(e.recorder.gathering) > 0 }, // who asks is not among them: it carries something out
+		Device: e.dev, Post: e.cfg.Post, Flush: e.Flush, Error: e.DeviceError, Resume: e.Resume,
+		AwaitChecks: func(q *Queue) bool { return checks.Await(e.Feed(q), func() { e.Resume(q) }) },
+		Session:     sessionOf,
+		Claim:       func(q *Queue) *memory.Claim { return &q.claim },
+		Alloc:       func(q *Queue, n int) (*vulkan.Buffer, error) { return e.allocFeed(q).TryAlloc(n) },
+		Sessions:    func(yield func(*store.Session) bool) { maps.Keys(e.queues)(yield) },
+		Pending:     func() bool { return len(e.recorder.gathering) > 0 }, // who asks is not among them: it carries something out
 		RunPending: func() {
 			for _, g := range slices.Clone(e.recorder.gathering) {
 				e.recorder.flushTrace(g)
@@ -239,7 +249,7 @@ func (e *Executor) try(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
 		return e.importValue(q, in)
-	case e.Lost() != nil && q.job == nil:
+	case e.Lost() != nil && !q.job.Busy():
 		e.poison(q, in, nil, e.Lost())
 	case q.failed != nil:
 		e.poison(q, in, nil, q.failed)
@@ -253,8 +263,8 @@ var errProgramOnly = errors.New("belongs in a program, not in the stream")
 
 // compute carries out an instruction that makes values.
 func (e *Executor) compute(q *Queue, in *wire.Instr) (wait queue.Wait) {
-	if q.job != nil {
-		if wait, again := e.jobs.collect(q, in); !again {
+	if q.job.Busy() {
+		if wait, again := e.jobs.Collect(q, in); !again {
 			return wait
 		}
 	}
@@ -287,21 +297,11 @@ func (q *Queue) note(in *wire.Instr) string {
 	return in.Note
 }
 
-// fault is the error of an instruction on operands of some types, sent from where note says.
-func fault(in *wire.Instr, note string, types []ops.Type, err error) error {
-	wrapped := in.Wrap(types, err)
-	wrapped.Op = in.Name
-	if note != "" {
-		wrapped.Err = fmt.Errorf("%w; sent by %s", wrapped.Err, note)
-	}
-	return wrapped
-}
-
 // poison makes the results of an instruction carry an error. An error that
 // came with an operand stays what it was.
 func (e *Executor) poison(q *Queue, in *wire.Instr, types []ops.Type, err error) {
 	if _, inherited := err.(*ops.Error); !inherited {
-		err = fault(in, q.note(in), types, err)
+		err = in.Fail(q.note(in), types, err)
 		e.Counters.Failed++
 	}
 	for _, out := range in.Outs {

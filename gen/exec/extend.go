@@ -52,10 +52,17 @@ func (e *Executor) Kernels(f func(name string, a kernels.Activity)) {
 }
 
 // Account returns whose processor time the work of a session counts as.
-func (e *Executor) Account(q *Queue) *sched.Account { return e.jobs.account(q) }
+func (e *Executor) Account(q *Queue) *sched.Account {
+	home := q.home()
+	if home.worker == nil {
+		home.worker = e.cfg.Work.Account()
+		home.worker.SetWeight(home.Session.Weight)
+	}
+	return home.worker
+}
 
 // Common returns whose processor time the work for all sessions counts as.
-func (e *Executor) Common() *sched.Account { return e.jobs.common }
+func (e *Executor) Common() *sched.Account { return e.jobs.Common() }
 
 // Ender is what a package above keeps for a session. It ends with the session.
 type Ender interface{ End() }
@@ -109,7 +116,7 @@ func (e *Executor) OnHost(q *Queue, in *wire.Instr, check func([]ops.Type) error
 	}
 	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.transfers.readBack(q, m, w.Types[i])
+			return e.transfers.ReadBack(q, m, w.Types[i])
 		}
 	}
 	list := make([]HostOperand, len(w.Types))
@@ -157,7 +164,7 @@ func (e *Executor) Enough() int { return e.specializer.Enough }
 
 // Building counts the plans and pipelines that are being made apart from the
 // goroutine of the Executor.
-func (e *Executor) Building() int { return e.jobs.building + e.kernels.Busy() }
+func (e *Executor) Building() int { return e.jobs.Building() + e.kernels.Busy() }
 
 // Lost returns why the device is gone, or nil.
 func (e *Executor) Lost() error { return e.feeds.Lost() }
@@ -178,5 +185,9 @@ func (e *Executor) Swept() { e.memory.Retry() }
 // Aside runs f for a queue, or for all sessions where q is nil, apart from the goroutine of
 // the Executor, and then calls then there. A panic is an error.
 func (e *Executor) Aside(q *Queue, what string, f func(*sched.Worker) error, then func(error)) {
-	e.jobs.aside(q, what, f, then)
+	if q == nil {
+		e.jobs.Aside(what, f, then)
+		return
+	}
+	e.jobs.AsideFor(q, what, f, then)
 }

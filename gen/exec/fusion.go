@@ -13,15 +13,15 @@ import (
 // does it.
 func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.Wait) {
 	f, at := s.Fusion, r.top()
-	if q.job != nil && q.job.of == &s.In {
-		if wait, again := ip.exec.jobs.collect(q, &s.In); !again {
+	if q.job.WorksOn(&s.In) {
+		if wait, again := ip.exec.jobs.Collect(q, &s.In); !again {
 			if wait == 0 {
 				ip.exec.Counters.Instructions += uint64(len(f.Body))
 			}
 			return wait
 		}
 	}
-	if at.part > 0 || q.job != nil {
+	if at.part > 0 || q.job.Busy() {
 		return ip.runOneByOne(q, r, f, at)
 	}
 	w, err := ip.exec.gather(q, &s.In)

@@ -5,6 +5,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
@@ -37,7 +38,7 @@ func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (w
 		return wait, err
 	}
 	outs, wait, err := dp.results(q, w)
-	defer dropAll(outs)
+	defer store.DropAll(outs)
 	switch {
 	case wire.KindOf(err) == wire.OutOfMemory:
 		return dp.runOnDevice(q, w, p) // which may have some
@@ -45,7 +46,7 @@ func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (w
 		return wait, err
 	}
 	temps, err := dp.hostTemps(p)
-	defer dropAll(temps)
+	defer store.DropAll(temps)
 	if err != nil {
 		return dp.runOnDevice(q, w, p) // the same
 	}
@@ -65,7 +66,7 @@ func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (w
 				dp.exec.kernels.Spend(steps[i].k, steps[i].ran)
 			}
 		}
-		errs := dp.exec.checker.wrongIndices(q, w, p, words)
+		errs := dp.exec.checker.OnHost(q.note, w, p, words)
 		for i, m := range outs {
 			if err := w.FirstError(i, p, errs); err != nil {
 				q.put(w.In.Outs[i].ID, store.Value{Type: w.In.Outs[i].Type, Err: err})
@@ -77,10 +78,10 @@ func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (w
 		return nil
 	}
 	if cost > placement.InlineCost {
-		dp.exec.jobs.start(q, w, workKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
+		dp.exec.jobs.Start(q, w, hostjob.WorkKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
 			return sched.Caught(func() error { return runSteps(by, steps) })
 		}, give)
-		dp.exec.kernels.Overtake(p, dp.exec.jobs.overtaken(q, q.job))
+		dp.exec.kernels.Overtake(p, dp.exec.jobs.Overtaken(q))
 		return queue.ForHost, nil
 	}
 	dp.exec.turns.Charge(int(cost) >> 12)

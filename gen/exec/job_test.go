@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -29,7 +30,7 @@ func TestEndlessFunction(t *testing.T) {
 		r.Tensor(other, 1, 5, 6)
 		r.Do(other, ops.Add, 2, f32(2), nil, ref(1), ref(1))
 		r.Want(other, 2, 10, 12)
-		r.Until(func() bool { return r.exec.cfg.Work.Stats().Started[workInstruction] > 0 })
+		r.Until(func() bool { return r.exec.cfg.Work.Stats().Started[hostjob.WorkInstruction] > 0 })
 		r.exec.End(culprit.Session)
 		r.Until(func() bool { return r.exec.cfg.Work.Stats().Tasks == 0 })
 		r.Do(other, ops.Add, 3, f32(2), nil, ref(1), ref(1))
@@ -80,7 +81,7 @@ func TestJobs(t *testing.T) {
 			t.Fatalf("element %d is %v, want %v", i, x, want)
 		}
 	}
-	if s := r.exec.cfg.Work.Stats(); s.Started[workInstruction] < 3 {
+	if s := r.exec.cfg.Work.Stats(); s.Started[hostjob.WorkInstruction] < 3 {
 		t.Errorf("%+v", s)
 	}
 	if q.Session.Buffers() != 1 {

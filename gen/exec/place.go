@@ -6,6 +6,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
@@ -19,7 +20,13 @@ import (
 // the sizes and where the operands are, never at the clock.
 func (e *Executor) place(q *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	if w.In.Op == ops.Tensor {
-		return e.transfers.uploadLiteral(q, w)
+		m, wait, err := e.transfers.Literal(q, w.In.Ins[0].Lit)
+		if m != nil {
+			defer m.Drop()
+			e.Counters.Uploaded += uint64(w.In.Outs[0].Type.Bytes())
+			e.keep(q, w.In.Outs[0], m)
+		}
+		return wait, err
 	}
 	w.SettleLiterals()
 	if q.recording != nil {
@@ -67,14 +74,14 @@ func (e *Executor) place(q *Queue, w *placement.Work) (wait queue.Wait, err erro
 func (e *Executor) runOnHost(q *Queue, w *placement.Work) (wait queue.Wait, err error) {
 	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return e.transfers.readBack(q, m, w.Types[i])
+			return e.transfers.ReadBack(q, m, w.Types[i])
 		}
 	}
 	args := make([]fallback.Value, len(w.Args))
 	for i := range w.Args {
 		args[i] = fallback.Value{Type: w.Types[i], Data: w.Data(i)}
 	}
-	mems, wait, err := e.transfers.hostResults(q, w)
+	mems, wait, err := e.hostResults(q, w)
 	if wait != 0 || err != nil {
 		return wait, err
 	}
@@ -82,7 +89,7 @@ func (e *Executor) runOnHost(q *Queue, w *placement.Work) (wait queue.Wait, err 
 	for i, m := range mems {
 		outs[i] = fallback.Value{Type: w.In.Outs[i].Type, Data: m.Host}
 	}
-	defer dropAll(mems)
+	defer store.DropAll(mems)
 	give := func() error {
 		e.Counters.Host++
 		for i, m := range mems {
@@ -92,7 +99,7 @@ func (e *Executor) runOnHost(q *Queue, w *placement.Work) (wait queue.Wait, err 
 	}
 	if cost := placement.HostCost(w.In, w.Types); cost > placement.InlineCost {
 		in := w.In
-		e.jobs.start(q, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		e.jobs.Start(q, w, hostjob.WorkInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
 		return queue.ForHost, nil
 	} else {
 		e.turns.Charge(cost >> 12)
@@ -101,6 +108,26 @@ func (e *Executor) runOnHost(q *Queue, w *placement.Work) (wait queue.Wait, err 
 		return 0, placement.Fault(err)
 	}
 	return 0, give()
+}
+
+// hostResults makes memory on the host for the results of work.
+func (e *Executor) hostResults(q *Queue, w *placement.Work) (mems []*store.Storage, wait queue.Wait, err error) {
+	total := int64(0)
+	for _, r := range w.In.Outs {
+		total += int64(r.Type.Bytes())
+	}
+	if wait, err := e.memory.Reserve(q, total); wait != 0 || err != nil {
+		return nil, wait, err
+	}
+	for _, r := range w.In.Outs {
+		m, wait, err := e.memory.OnHost(q, r.Type.Bytes())
+		if wait != 0 || err != nil {
+			store.DropAll(mems)
+			return nil, wait, err
+		}
+		mems = append(mems, m)
+	}
+	return mems, 0, nil
 }
 
 // noteRefused counts and tells that the driver does not compile a kernel.

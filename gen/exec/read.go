@@ -5,6 +5,7 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/explain"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -61,6 +62,29 @@ func (e *Executor) read(q *Queue, id ops.ID, offset, count int, done func(Data, 
 		}
 		done(Data{Bytes: data, Release: func() { release(); drop() }}, nil)
 	})
+}
+
+// Range is elements of a value.
+type Range struct {
+	ID            ops.ID
+	Offset, Count int // elements
+}
+
+// ReadTraced is Read with a trace context, or nil.
+func (e *Executor) ReadTraced(q *Queue, c *wire.Context, r Range, done func(Data, error)) {
+	o := e.observer.Observe(q, "download", c)
+	if o == nil {
+		e.Read(q, r.ID, r.Offset, r.Count, done)
+		return
+	}
+	e.enqueue(q, request{read: r.ID, task: func(of *Queue) queue.Wait {
+		o.BeginRead()
+		e.read(of, r.ID, r.Offset, r.Count, func(data Data, err error) {
+			done(data, err)
+			o.ConcludeRead(err)
+		})
+		return 0
+	}})
 }
 
 // value returns a value that has memory, or its error.
@@ -126,7 +150,7 @@ func (e *Executor) Explain(q *Queue, key string, measure bool, done func([]expla
 		prepared := explain.Prepare(p, explain.Rules{Device: e.dev != nil, Fuses: e.fuses(), Target: e.target, Eval: e.specializer.Evaluator(),
 			Cost: e.feeds.Seconds, Stead: e.dispatcher.onHost})
 		var x *explain.Explanation
-		e.jobs.aside(q, WorkExplain, func(*sched.Worker) (err error) {
+		e.jobs.AsideFor(q, hostjob.WorkExplain, func(*sched.Worker) (err error) {
 			x, err = prepared()
 			return err
 		}, func(err error) {

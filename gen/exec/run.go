@@ -9,6 +9,7 @@ import (
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/spans"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -35,7 +36,7 @@ type run struct {
 	err            error                   // ended from outside; the results carry it
 	late           *time.Timer             // ends it at the deadline of its session
 	effort         feed.Effort             // as the device sees it
-	observed       *observation            // nil where it came without a trace context
+	observed       *spans.Observation      // nil where it came without a trace context
 
 	call  *pending    // a callback that has not been answered
 	round *mesh.Round // of its collectives; nil where it names none
@@ -114,12 +115,12 @@ func (ip *interpreter) runProgram(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		}
 		r, types, err := ip.begin(q, in)
 		if err != nil {
-			ip.exec.concludeRun(q, ip.exec.observeRun(q, in), err)
+			ip.exec.observer.ObserveRun(q, in).ConcludeRun(err)
 			ip.exec.poison(q, in, types, err)
 			return 0
 		}
 		q.run = r
-		r.observed = ip.exec.observeRun(q, in)
+		r.observed = ip.exec.observer.ObserveRun(q, in)
 		ip.bound(q, r)
 	}
 	r := q.run
@@ -204,7 +205,7 @@ func (ip *interpreter) finish(q *Queue, r *run) (wait queue.Wait) {
 	if r.err != nil {
 		ip.exec.poison(q, r.in, nil, r.err)
 	}
-	ip.exec.concludeRun(q, r.observed, r.err)
+	r.observed.ConcludeRun(r.err)
 	r.drop()
 	return 0
 }
@@ -419,7 +420,7 @@ func (ip *interpreter) readPredicate(q *Queue, r *run, o ops.Operand) (yes bool,
 		err, q.failed = q.failed, nil
 		return false, 0, err
 	case !v.Mem.Bring():
-		wait, err = ip.exec.transfers.readBack(q, v.Mem, v.Type)
+		wait, err = ip.exec.transfers.ReadBack(q, v.Mem, v.Type)
 		return false, wait, err
 	}
 	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil

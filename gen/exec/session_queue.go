@@ -6,11 +6,13 @@ import (
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/loop"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/mesh"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/spans"
 	"nxvk/gen/exec/trace"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
@@ -31,7 +33,7 @@ type Queue struct {
 	needed    map[ops.ID]bool // while that waits for memory: the values that requests work on
 	failed    error           // why the operand that was waited for did not come
 	recording *recording      // of the task at the front
-	job       *job            // what the host computes of it, see job.go
+	job       hostjob.Slot    // what the host computes of it
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
@@ -51,7 +53,7 @@ type Queue struct {
 	run      *run        // the program under way, whose slots stand for the session's values
 	traceRun run         // where that is of a trace
 
-	observed []*observation // runs and reads with a trace context
+	observed spans.Open // runs and reads with a trace context
 
 	above map[any]Ender // what packages above keep, by package
 
@@ -67,6 +69,17 @@ type Queue struct {
 	awaited  map[ops.ID][]*export // those of them that async runs will make
 	incoming incoming             // the import from another device, or the collective, at the front
 	place    *mesh.Place          // of the session in a mesh; nil where it is in none
+}
+
+// sessionOf is the session of a queue, for members that know no queue.
+func sessionOf(q *Queue) *store.Session { return q.Session }
+
+// deadline is that of the instruction at the front; 0 for none. A run has one for all its instructions, see bound.
+func (q *Queue) deadline() time.Duration {
+	if q.run != nil {
+		return 0
+	}
+	return q.Session.Deadline
 }
 
 // task is what a queue runs. It reports true where it has to wait, and is then
@@ -277,7 +290,9 @@ func (e *Executor) park(q *Queue, why queue.Wait) {
 		if q.run != nil {
 			q.run.waited(why)
 		}
-		q.noteWait(why)
+		if why == queue.ForPlan || why == queue.ForKernel {
+			q.observed.Block()
+		}
 	}
 	q.waits = why
 }
@@ -291,9 +306,17 @@ func (q *Queue) fresh() {
 // Resume serves a queue that has waited.
 func (e *Executor) Resume(q *Queue) {
 	q.waits = 0
-	q.noteResumed()
+	q.observed.Resume()
 	e.advance(q)
 	e.settle()
+}
+
+// resumeWith is Resume with the reason why an operand of the request at the front did not come, or nil.
+func (e *Executor) resumeWith(q *Queue, err error) {
+	if err != nil {
+		q.failed = err
+	}
+	e.Resume(q)
 }
 
 // value finds a value that an instruction works on: of the program under way,

@@ -3,6 +3,7 @@ package exec
 import (
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/placement"
@@ -55,7 +56,7 @@ func (dp *dispatcher) standIn(q *Queue, w *placement.Work, p *kernels.Plan) (wai
 	if wait != 0 || err != nil {
 		return wait, err
 	}
-	defer dropAll(mems)
+	defer store.DropAll(mems)
 	args, outs := make([]fallback.Value, len(w.Args)), make([]fallback.Value, len(mems))
 	for i := range w.Args {
 		args[i] = fallback.Value{Type: w.Types[i], Data: w.Data(i)}
@@ -76,7 +77,7 @@ func (dp *dispatcher) standIn(q *Queue, w *placement.Work, p *kernels.Plan) (wai
 	}
 	if cost > placement.InlineCost {
 		in := w.In
-		dp.exec.jobs.start(q, w, workInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		dp.exec.jobs.Start(q, w, hostjob.WorkInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
 		return queue.ForHost, nil
 	}
 	dp.exec.turns.Charge(cost >> 12)
@@ -91,7 +92,7 @@ func (dp *dispatcher) bring(q *Queue, w *placement.Work) (wait queue.Wait, err e
 	for i, m := range w.Args {
 		if m != nil && m.Host == nil {
 			m.Shadow = true
-			return dp.exec.transfers.readBack(q, m, w.Types[i])
+			return dp.exec.transfers.ReadBack(q, m, w.Types[i])
 		}
 	}
 	return 0, nil
@@ -111,7 +112,7 @@ func (dp *dispatcher) results(q *Queue, w *placement.Work) (mems []*store.Storag
 		m := dp.shared(q, r.Type.Bytes())
 		if m == nil {
 			if m, wait, err = dp.exec.memory.OnHost(q, r.Type.Bytes()); wait != 0 || err != nil {
-				dropAll(mems)
+				store.DropAll(mems)
 				return nil, wait, err
 			}
 		}

@@ -229,7 +229,7 @@ func TestWarmStartOnProcessor(t *testing.T) {
 			run := func() {
 				r.run(q, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
 				r.Until(func() bool { // the host is at work
-					return q.job == nil && !r.exec.turns.Waits(q) && !r.plans(q)
+					return !q.job.Busy() && !r.exec.turns.Waits(q) && !r.plans(q)
 				})
 				if q.waits != 0 {
 					r.Fatalf("life %d: a run waits", life)

@@ -5,6 +5,7 @@ import (
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
 	"nxvk/gen/exec/explain"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
@@ -22,7 +23,7 @@ func (d *Device) replyExplained(c dist.Call, q *exec.Queue, parts []explain.Part
 		reply()
 		return
 	}
-	d.exec.Aside(q, exec.WorkExplain, func(*sched.Worker) error {
+	d.exec.Aside(q, hostjob.WorkExplain, func(*sched.Worker) error {
 		reply()
 		return nil
 	}, func(err error) {

@@ -2,13 +2,13 @@ package server
 
 import (
 	"nxvk/gen/etf"
-	"nxvk/gen/exec"
 	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/spans"
 	"nxvk/gen/store"
 )
 
 // tellSpans tells the process of a session where the time of a run or a read went.
-func (d *Device) tellSpans(s *store.Session, x exec.Spans) {
+func (d *Device) tellSpans(s *store.Session, x spans.Report) {
 	parts := etf.List{}
 	for _, p := range x.Parts {
 		place := etf.Term(etf.Atom("nil"))

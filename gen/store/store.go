@@ -83,6 +83,13 @@ func (m *Storage) Drop() {
 	m.Dev = nil
 }
 
+// DropAll gives up a hold on each of a list.
+func DropAll(mems []*Storage) {
+	for _, m := range mems {
+		m.Drop()
+	}
+}
+
 // Take has a budget pay n bytes for Host until FreeHost or the last Drop.
 func (m *Storage) Take(b *Budget, n int64) error {
 	if err := b.Take(n); err != nil {

@@ -2,7 +2,9 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"time"
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
@@ -44,6 +46,22 @@ func (f *Fault) Error() string { return f.Err.Error() }
 
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
+
+// Late returns the Fault of what has taken longer than the deadline of its session.
+func Late(deadline time.Duration) error {
+	return &Fault{Deadline, fmt.Errorf("it has taken longer than the deadline of the session, %v; raise that, or ask for less at a time", deadline)}
+}
+
+// Fail returns err as the error of the instruction on operands of the given types. note says where the client
+// has sent it.
+func (in *Instr) Fail(note string, types []ops.Type, err error) error {
+	wrapped := in.Wrap(types, err)
+	wrapped.Op = in.Name
+	if note != "" {
+		wrapped.Err = fmt.Errorf("%w; sent by %s", wrapped.Err, note)
+	}
+	return wrapped
+}
 
 // bad returns the Fault of a term that does not have the form of the protocol.
 func bad(text string) error { return &Fault{BadRequest, errors.New(text)} }

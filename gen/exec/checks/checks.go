@@ -1,4 +1,4 @@
-package exec
+package checks
 
 import (
 	"encoding/binary"
@@ -8,29 +8,25 @@ import (
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/vulkan"
 )
 
-// Kernels check the indices that they read and the pivots that they divide by, and nobody waits
-// for what they find: a result carries its check, and so does everything that is computed from it.
-// When the submission is complete, the host looks at the word of the check. If it says that an
-// index is out of bounds, the host reads the indices and finds the error that it would have given
-// itself. If it names a singular matrix, the word has all that the error needs.
-// Whoever reads a value, or a predicate, waits for its checks.
-
-// checker says what is wrong where a kernel has found an index out of bounds or a singular matrix.
-type checker struct {
-	feed        func(*Queue) *feed.Feed
-	deviceError func(error) error // gives an error of the device its kind
-	resume      func(*Queue)
-	jobs        *jobs
-	failed      *uint64 // counts results that carry a new error
+// Checker finds the errors of checks. It is for one goroutine.
+type Checker struct {
+	Error  func(error) error                                                // gives an error of the device its kind
+	Aside  func(what string, f func(*sched.Worker) error, then func(error)) // runs f elsewhere, and then there
+	Failed *uint64                                                          // counts results that carry a new error
 }
+
+// Note says where the client has sent an instruction; empty where it has not said so.
+type Note func(*wire.Instr) string
 
 // check is a check of a plan that has been recorded.
 type check struct {
@@ -43,19 +39,18 @@ type check struct {
 	wrap    func(error) error
 }
 
-// checks are those of a plan.
-type checks []*check
+// List are the checks of a plan that is being recorded.
+type List []*check
 
-// open begins the checks of a plan.
-func (ck *checker) open(q *Queue, w *placement.Work, p *kernels.Plan) (list checks, err error) {
-	f := ck.feed(q)
+// Open begins the checks of a plan.
+func (ck *Checker) Open(f *feed.Feed, note Note, w *placement.Work, p *kernels.Plan) (list List, err error) {
 	for _, c := range p.Checks {
-		k := ck.describe(q, w, c)
+		k := ck.describe(note, w, c)
 		k.word, err = f.OpenCheck(func(word uint32) { ck.conclude(f, k, word) })
 		if err != nil {
 			k.drop()
 			list.drop()
-			return nil, ck.deviceError(err)
+			return nil, ck.Error(err)
 		}
 		list = append(list, k)
 	}
@@ -63,7 +58,7 @@ func (ck *checker) open(q *Queue, w *placement.Work, p *kernels.Plan) (list chec
 }
 
 // drop ends checks whose plan is not recorded.
-func (list checks) drop() {
+func (list List) drop() {
 	for _, c := range list {
 		c.word.Drop()
 		c.drop()
@@ -77,8 +72,8 @@ func (c *check) drop() {
 	}
 }
 
-// carried lists what values carry of checks.
-func (list checks) carried() store.Checks {
+// Carried lists what values carry of checks.
+func (list List) Carried() store.Checks {
 	out := make(store.Checks, len(list))
 	for i, c := range list {
 		out[i] = &c.Check
@@ -86,8 +81,8 @@ func (list checks) carried() store.Checks {
 	return out
 }
 
-// words lists the checks as the feed has them.
-func (list checks) words() []*feed.Check {
+// Words lists the checks as the feed has them.
+func (list List) Words() []*feed.Check {
 	out := make([]*feed.Check, len(list))
 	for i, c := range list {
 		out[i] = c.word
@@ -95,26 +90,28 @@ func (list checks) words() []*feed.Check {
 	return out
 }
 
+// Arg is the word of a check as a kernel has it.
+func (list List) Arg(i int) vulkan.Arg { return list[i].word.Arg() }
+
 // describe returns a check with all that its error needs.
-func (ck *checker) describe(q *Queue, w *placement.Work, c synth.Check) *check {
+func (ck *Checker) describe(note Note, w *placement.Work, c synth.Check) *check {
 	in, types := w.Part(c.Instr)
 	k := &check{in: ops.Instr{Op: in.Op, Attrs: in.Attrs}}
 	if !c.Singular {
 		k.shape, k.typ, k.indices = types[0].Shape, types[1], w.Args[c.Operand]
 		k.indices.Retain()
 	}
-	of, note, types := wire.Instr{Name: in.Name, Instr: ops.Instr{Op: in.Op}}, q.note(in), slices.Clone(types)
+	of, text, types := wire.Instr{Name: in.Name, Instr: ops.Instr{Op: in.Op}}, note(in), slices.Clone(types)
 	k.wrap = func(err error) error {
-		*ck.failed++
-		return fault(&of, note, types, err)
+		*ck.Failed++
+		return of.Fail(text, types, err)
 	}
 	return k
 }
 
-// await has a queue wait for the submissions of its session if there are checks, which may
-// hold indices that the session may have freed. It reports whether there is one to wait for.
-func (ck *checker) await(q *Queue) bool {
-	f := ck.feed(q)
+// Await calls resume when the submissions of a feed are complete if there are checks, which may hold
+// indices that the session may have freed. It reports whether there is one to wait for.
+func Await(f *feed.Feed, resume func()) bool {
 	if f == nil || f.Checks() == 0 {
 		return false
 	}
@@ -122,12 +119,12 @@ func (ck *checker) await(q *Queue) bool {
 	if f.InFlight() == 0 {
 		return false
 	}
-	f.Throttle(func() { ck.resume(q) })
+	f.Throttle(resume)
 	return true
 }
 
 // conclude settles a check of a feed, if need be when the host has the indices.
-func (ck *checker) conclude(f *feed.Feed, c *check, word uint32) {
+func (ck *Checker) conclude(f *feed.Feed, c *check, word uint32) {
 	switch {
 	case word == 0:
 		c.drop()
@@ -157,7 +154,7 @@ func (ck *checker) conclude(f *feed.Feed, c *check, word uint32) {
 	})
 }
 
-// singular is the error that the host gives: which names the row of a triangle, or the matrix of
+// singular is the error that the host gives. It names the row of a triangle, or the matrix of
 // a batch.
 func (c *check) singular(word uint32) error {
 	what := "matrix"
@@ -168,8 +165,8 @@ func (c *check) singular(word uint32) error {
 }
 
 // findWrong gives end the error of the first index that is out of bounds.
-func (ck *checker) findWrong(c *check, data []byte, end func(error)) {
-	ck.jobs.aside(nil, workIndices, func(*sched.Worker) error {
+func (ck *Checker) findWrong(c *check, data []byte, end func(error)) {
+	ck.Aside(hostjob.WorkIndices, func(*sched.Worker) error {
 		return fallback.CheckIndices(&c.in, c.shape, fallback.Value{Type: c.typ, Data: data[:c.typ.Bytes()]})
 	}, func(err error) {
 		if err == nil {
@@ -179,16 +176,16 @@ func (ck *checker) findWrong(c *check, data []byte, end func(error)) {
 	})
 }
 
-// wrongIndices lists the errors of the checks of a plan that the host has carried out; nil
-// where there is none. The indices are on the host.
-func (ck *checker) wrongIndices(q *Queue, w *placement.Work, p *kernels.Plan, words [][]byte) []error {
+// OnHost lists the errors of the checks of a plan that the host has carried out; nil where there is none.
+// The indices are on the host.
+func (ck *Checker) OnHost(note Note, w *placement.Work, p *kernels.Plan, words [][]byte) []error {
 	errs := make([]error, len(p.Checks))
 	for i, word := range words {
 		value := binary.LittleEndian.Uint32(word)
 		if value == 0 {
 			continue
 		}
-		c := ck.describe(q, w, p.Checks[i])
+		c := ck.describe(note, w, p.Checks[i])
 		if c.indices == nil {
 			errs[i] = c.singular(value)
 			continue
