@@ -166,8 +166,8 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 // bring brings an operand to the device that the host has, where devices would exchange it.
 func (x *collective) bring(q *Queue) (wait queue.Wait, err error) {
 	e := x.exec
-	if x.err != nil || e.dev == nil || x.arg.Dev != nil || x.typ.Bytes() <= mesh.HostBytes || !e.dev.Info().Features.HostImport {
-		return 0, x.err
+	if !e.exchanges || x.arg.Dev != nil || x.typ.Bytes() <= mesh.HostBytes {
+		return 0, nil
 	}
 	if err, q.failed = q.failed, nil; err != nil {
 		return 0, err
@@ -179,7 +179,7 @@ func (x *collective) bring(q *Queue) (wait queue.Wait, err error) {
 func (x *collective) enter() {
 	v := store.Value{Type: x.typ, Mem: x.arg}
 	x.sender = x.exec.newSender(v)
-	if e := x.exec; x.feed != nil && x.arg.Dev != nil {
+	if e := x.exec; e.exchanges && x.feed != nil && x.arg.Dev != nil {
 		x.rank = exchange.NewRank(exchange.Config{Device: e.dev, Feed: x.feed, Kernels: e.kernels, Post: e.cfg.Post, Error: e.DeviceError},
 			&x.in.Instr, x.typ, x.arg.Dev, x.mem.Dev)
 	}
@@ -268,6 +268,10 @@ func (x *collective) done(err error) {
 	}
 	if x.ended {
 		x.release()
+		return
+	}
+	if err == nil { // another rank, or the device, has just brought the rest
+		x.exec.Resume(x.queue)
 		return
 	}
 	x.exec.cfg.Post(func() {

@@ -26,6 +26,9 @@ func exchanging(t *testing.T, kinds string) *fleet {
 	if !f.rigs[0].exec.dev.Info().Features.HostImport {
 		t.Skip("the device imports no memory of the host")
 	}
+	for _, r := range f.rigs {
+		r.exec.exchanges = true
+	}
 	return f
 }
 
@@ -127,6 +130,7 @@ func TestSharedNot(t *testing.T) {
 	f.rigs = append(f.rigs, r)
 	f.meshes = f.rigs[0].exec.cfg.Meshes
 	r.exec.cfg.Meshes = f.meshes
+	f.rigs[0].exec.exchanges, f.rigs[1].exec.exchanges = true, true // the second one finds out that it cannot
 	f.open("two")
 	rng := rand.New(rand.NewPCG(17, 23))
 	for i := range 6 {

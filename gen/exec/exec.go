@@ -80,6 +80,8 @@ type Executor struct {
 	exports []*export                // that wait for a value which has not been announced
 	senders map[*devcopy.Sender]bool // of values that other devices import
 
+	exchanges bool // its collectives go over memory that devices share: not those of a processor, whose memory the host has
+
 	feeds       *feed.Feeds                 // what the device is given
 	kernels     *kernels.Cache              // compiled code
 	specializer *program.Specializer        // compiles programs
@@ -155,6 +157,7 @@ func New(cfg Config) *Executor {
 	if e.dev != nil {
 		info := e.dev.Info()
 		processor = info.Kind == vulkan.CPU
+		e.exchanges = !processor && info.Features.HostImport
 		if e.limit == 0 {
 			e.limit = placement.DefaultLimit(info)
 		}
