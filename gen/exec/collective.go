@@ -16,20 +16,25 @@ import (
 	"nxvk/vulkan"
 )
 
-// A collective of the stream leaves the order of its session like an import from another device; one of a
-// program is a step of the run, which is an async one. This device takes memory for the result and enters the
+// A collective of the stream leaves the order of its session like an import from another device, and one of a
+// program leaves the order of its run: what follows goes on until it needs the result. So gradients are summed while
+// others are computed. This device takes memory for the result and enters the
 // collective (package mesh). Once all ranks have done so, the operand is sent from here chunk by chunk, and
 // the result arrives. The device may still send when the session goes on.
 
-// collective is a rank's part in a collective, at the front of a queue.
+// collective is a rank's part in a collective, at the front of a queue of its own, or of the queue that
+// makes its operand.
 type collective struct {
 	exec  *Executor
 	queue *Queue
+	owner *Queue // of whose session, or run, the result is
+	run   *run   // nil where it is of the stream
 	in    *wire.Instr
 	typ   ops.Type       // of the operand
 	arg   *store.Storage // held until the collective ends; the sender has a hold of its own
 
 	round  *mesh.Round
+	seq    int         // in the round
 	eager  bool        // the round is of this collective alone
 	entry  *mesh.Entry // nil before there is memory for the result
 	sender *devcopy.Sender
@@ -79,29 +84,37 @@ func (e *Executor) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if x, ok := q.incoming.(*collective); ok {
 		return x.step(q)
 	}
-	if q.run != nil {
-		return e.newCollective(q, q, in, q.run.round, false).step(q)
-	}
-	if q.from != nil {
+	if q.from != nil && q.run == nil {
 		return e.newCollective(q, q, in, q.queue.At(0).round, true).step(q)
 	}
-	f := q.startAsync()
-	x := e.newCollective(q, f, in, q.beginRound(0), true)
-	f.expect(in.Outs)
-	f.push(request{task: x.step, in: in})
+	f := q.home().startAsync()
+	if r := q.run; r != nil {
+		x := e.newCollective(q, f, in, r.round, false)
+		r.await(x)
+		f.push(request{task: x.step})
+	} else {
+		x := e.newCollective(q, f, in, q.beginRound(0), true)
+		f.expect(in.Outs)
+		f.push(request{task: x.step, in: in})
+	}
 	e.advance(f)
 	return 0
 }
 
 // newCollective finds the operand of a collective of q, and makes it the request at the front of f.
 func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, eager bool) *collective {
-	x := &collective{exec: e, queue: f, in: in, round: round, eager: eager}
+	x := &collective{exec: e, queue: f, owner: f, in: in, round: round, eager: eager}
 	f.incoming = x
+	if q.run != nil {
+		x.owner, x.run = q, q.run
+	}
 	x.typ, x.arg, x.err = e.operandOf(q, in)
 	if round == nil {
 		x.err = errNoMesh
+	} else {
+		x.seq = round.Next()
 	}
-	if d := f.Session.Deadline; d > 0 && f.run == nil {
+	if d := f.Session.Deadline; d > 0 && x.run == nil {
 		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(wire.Late(d)) }) })
 	}
 	return x
@@ -130,6 +143,9 @@ func (e *Executor) operandOf(q *Queue, in *wire.Instr) (t ops.Type, m *store.Sto
 
 // step is the task of the collective.
 func (x *collective) step(q *Queue) (wait queue.Wait) {
+	if x.ended {
+		return 0
+	}
 	if err := x.exec.Lost(); err != nil {
 		x.fail(err)
 	}
@@ -139,7 +155,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	case x.err == nil && x.entry != nil:
 		out := x.in.Outs[0]
 		x.mem.Retain()
-		q.put(out.ID, store.Value{Type: out.Type, Mem: x.mem})
+		x.owner.put(out.ID, store.Value{Type: out.Type, Mem: x.mem})
 	case x.err == nil:
 		if wait, x.err = x.bring(q); wait != 0 {
 			return wait
@@ -157,9 +173,12 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	}
 	if x.err != nil {
 		x.tell()
-		x.exec.poison(q, x.in, nil, x.err)
+		x.exec.poison(x.owner, x.in, nil, x.err)
 	}
 	x.end()
+	if x.run != nil {
+		x.run.arrived(x.exec, x)
+	}
 	return 0
 }
 
@@ -183,7 +202,7 @@ func (x *collective) enter() {
 		x.rank = exchange.NewRank(exchange.Config{Device: e.dev, Feed: x.feed, Kernels: e.kernels, Post: e.cfg.Post, Error: e.DeviceError},
 			&x.in.Instr, x.typ, x.arg.Dev, x.mem.Dev)
 	}
-	x.entry = x.round.Enter(&x.in.Instr, x.typ, x, nil)
+	x.entry = x.round.Enter(x.seq, &x.in.Instr, x.typ, x, nil)
 }
 
 // tell tells the other ranks of an error.
@@ -193,7 +212,7 @@ func (x *collective) tell() {
 	case x.entry != nil:
 		x.entry.Fail(x.err)
 	case x.in.Err == nil && len(x.in.Attrs) > 0 && len(x.in.Attrs[0]) > 0:
-		x.entry = x.round.Enter(&x.in.Instr, x.typ, x, x.err)
+		x.entry = x.round.Enter(x.seq, &x.in.Instr, x.typ, x, x.err)
 	}
 	x.told = true
 	if x.eager {
