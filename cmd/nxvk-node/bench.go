@@ -21,6 +21,7 @@ const measurements = `
   beside    reads of one session while another one's kernels are compiled
   crowd     reads of one session beside others that multiply matrices without pause
   devices   copies of values from one device to another, one way and both ways
+  mesh      copies, all_reduce and a step of training on several devices; bench mesh --help lists its flags
   share     the same through the distribution, and the shares of the sessions; needs Erlang
   sampler   leapfrog steps and draws of the No-U-Turn sampler`
 
@@ -61,6 +62,9 @@ func bench(ctx context.Context, args []string) error {
 	}
 	if f.Arg(0) == "sweep" {
 		return sweepCases(ctx, o.ops.Device, f.Args()[1:])
+	}
+	if f.Arg(0) == "mesh" {
+		return benchMesh(ctx, f.Args()[1:])
 	}
 	if f.NArg() > 1 {
 		return fmt.Errorf("%w: unexpected argument %q: write the flags before the measurement", errUsage, f.Arg(1))

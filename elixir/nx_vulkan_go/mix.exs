@@ -150,7 +150,7 @@ defmodule NxVulkanGo.MixProject do
       extras: extras(),
       groups_for_extras: [
         Start: ~r"guides/(first_tensor|eager_and_compiled|where_numbers_are_computed|memory)",
-        Use: ~r"guides/(remote_gpus|compiler|performance|sampling)",
+        Use: ~r"guides/(several_devices|remote_gpus|compiler|performance|sampling)",
         Operate: ~r"guides/(deployment|trouble)",
         Livebooks: ~r"livebooks/",
         Contributing: ~r"guides/contributing/"
@@ -167,6 +167,7 @@ defmodule NxVulkanGo.MixProject do
         ],
         Running: [
           NxVulkanGo.Launcher,
+          NxVulkanGo.Cluster,
           NxVulkanGo.Installer,
           NxVulkanGo.Check,
           NxVulkanGo.Options
@@ -179,7 +180,7 @@ defmodule NxVulkanGo.MixProject do
   # In the order in which one reads them.
   defp extras do
     guides =
-      ~w(first_tensor eager_and_compiled where_numbers_are_computed memory remote_gpus compiler
+      ~w(first_tensor eager_and_compiled where_numbers_are_computed memory several_devices remote_gpus compiler
          performance sampling deployment trouble)
 
     livebooks = ~w(introduction axon bumblebee bayes remote explain)

@@ -5,31 +5,40 @@ import (
 	"time"
 
 	"nxvk/gen/exec/devcopy"
+	"nxvk/gen/exec/exchange"
 	"nxvk/gen/exec/mesh"
+	"nxvk/gen/exec/mesh/schedule"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/vulkan"
 )
 
-// A collective of the stream leaves the order of its session like an import from another device; one of a
-// program is a step of the run, which is an async one. This device takes memory for the result and enters the
+// A collective of the stream leaves the order of its session like an import from another device, and one of a
+// program leaves the order of its run: what follows goes on until it needs the result. So gradients are summed while
+// others are computed. This device takes memory for the result and enters the
 // collective (package mesh). Once all ranks have done so, the operand is sent from here chunk by chunk, and
 // the result arrives. The device may still send when the session goes on.
 
-// collective is a rank's part in a collective, at the front of a queue.
+// collective is a rank's part in a collective, at the front of a queue of its own, or of the queue that
+// makes its operand.
 type collective struct {
 	exec  *Executor
 	queue *Queue
+	owner *Queue // of whose session, or run, the result is
+	run   *run   // nil where it is of the stream
 	in    *wire.Instr
 	typ   ops.Type       // of the operand
 	arg   *store.Storage // held until the collective ends; the sender has a hold of its own
 
 	round  *mesh.Round
+	seq    int         // in the round
 	eager  bool        // the round is of this collective alone
 	entry  *mesh.Entry // nil before there is memory for the result
 	sender *devcopy.Sender
+	rank   *exchange.Rank // nil where the operand or the result is on the host
 	arrival
 	sending bool
 	err     error
@@ -75,29 +84,37 @@ func (e *Executor) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if x, ok := q.incoming.(*collective); ok {
 		return x.step(q)
 	}
-	if q.run != nil {
-		return e.newCollective(q, q, in, q.run.round, false).step(q)
-	}
-	if q.from != nil {
+	if q.from != nil && q.run == nil {
 		return e.newCollective(q, q, in, q.queue.At(0).round, true).step(q)
 	}
-	f := q.startAsync()
-	x := e.newCollective(q, f, in, q.beginRound(0), true)
-	f.expect(in.Outs)
-	f.push(request{task: x.step, in: in})
+	f := q.home().startAsync()
+	if r := q.run; r != nil {
+		x := e.newCollective(q, f, in, r.round, false)
+		r.await(x)
+		f.push(request{task: x.step})
+	} else {
+		x := e.newCollective(q, f, in, q.beginRound(0), true)
+		f.expect(in.Outs)
+		f.push(request{task: x.step, in: in})
+	}
 	e.advance(f)
 	return 0
 }
 
 // newCollective finds the operand of a collective of q, and makes it the request at the front of f.
 func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, eager bool) *collective {
-	x := &collective{exec: e, queue: f, in: in, round: round, eager: eager}
+	x := &collective{exec: e, queue: f, owner: f, in: in, round: round, eager: eager}
 	f.incoming = x
+	if q.run != nil {
+		x.owner, x.run = q, q.run
+	}
 	x.typ, x.arg, x.err = e.operandOf(q, in)
 	if round == nil {
 		x.err = errNoMesh
+	} else {
+		x.seq = round.Next()
 	}
-	if d := f.Session.Deadline; d > 0 && f.run == nil {
+	if d := f.Session.Deadline; d > 0 && x.run == nil {
 		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(wire.Late(d)) }) })
 	}
 	return x
@@ -126,18 +143,27 @@ func (e *Executor) operandOf(q *Queue, in *wire.Instr) (t ops.Type, m *store.Sto
 
 // step is the task of the collective.
 func (x *collective) step(q *Queue) (wait queue.Wait) {
+	if x.ended {
+		return 0
+	}
 	if err := x.exec.Lost(); err != nil {
 		x.fail(err)
 	}
 	switch {
-	case x.entry != nil && !x.copied:
+	case x.receiver != nil && !x.copied:
 		return queue.ForMesh
 	case x.err == nil && x.entry != nil:
 		out := x.in.Outs[0]
 		x.mem.Retain()
-		q.put(out.ID, store.Value{Type: out.Type, Mem: x.mem})
+		x.owner.put(out.ID, store.Value{Type: out.Type, Mem: x.mem})
 	case x.err == nil:
-		if wait, x.err = x.take(x.exec, q, x.in.Outs[0].Type, x.done); wait != 0 {
+		if wait, x.err = x.bring(q); wait != 0 {
+			return wait
+		}
+		if x.err == nil {
+			wait, x.err = x.take(x.exec, q, x.in.Outs[0].Type, x.done)
+		}
+		if wait != 0 {
 			return wait
 		}
 		if x.err == nil {
@@ -147,17 +173,36 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	}
 	if x.err != nil {
 		x.tell()
-		x.exec.poison(q, x.in, nil, x.err)
+		x.exec.poison(x.owner, x.in, nil, x.err)
 	}
 	x.end()
+	if x.run != nil {
+		x.run.arrived(x.exec, x)
+	}
 	return 0
+}
+
+// bring brings an operand to the device that the host has, where devices would exchange it.
+func (x *collective) bring(q *Queue) (wait queue.Wait, err error) {
+	e := x.exec
+	if !e.exchanges || x.arg.Dev != nil || x.typ.Bytes() <= mesh.HostBytes {
+		return 0, nil
+	}
+	if err, q.failed = q.failed, nil; err != nil {
+		return 0, err
+	}
+	return e.transfers.ToDevice(q, x.arg)
 }
 
 // enter has the collective begin once the other ranks are there.
 func (x *collective) enter() {
 	v := store.Value{Type: x.typ, Mem: x.arg}
 	x.sender = x.exec.newSender(v)
-	x.entry = x.round.Enter(&x.in.Instr, x.typ, x, nil)
+	if e := x.exec; e.exchanges && x.feed != nil && x.arg.Dev != nil {
+		x.rank = exchange.NewRank(exchange.Config{Device: e.dev, Feed: x.feed, Kernels: e.kernels, Post: e.cfg.Post, Error: e.DeviceError},
+			&x.in.Instr, x.typ, x.arg.Dev, x.mem.Dev)
+	}
+	x.entry = x.round.Enter(x.seq, &x.in.Instr, x.typ, x, nil)
 }
 
 // tell tells the other ranks of an error.
@@ -167,7 +212,7 @@ func (x *collective) tell() {
 	case x.entry != nil:
 		x.entry.Fail(x.err)
 	case x.in.Err == nil && len(x.in.Attrs) > 0 && len(x.in.Attrs[0]) > 0:
-		x.entry = x.round.Enter(&x.in.Instr, x.typ, x, x.err)
+		x.entry = x.round.Enter(x.seq, &x.in.Instr, x.typ, x, x.err)
 	}
 	x.told = true
 	if x.eager {
@@ -184,6 +229,50 @@ func (x *collective) Send(deliver func(devcopy.Chunk, error)) {
 // Take copies a chunk of the result.
 func (x *collective) Take(c devcopy.Chunk) { x.receiver.Take(c) }
 
+// Device is the part of the device where it has the operand and the result.
+func (x *collective) Device() mesh.Device {
+	if x.rank == nil {
+		return nil
+	}
+	return x
+}
+
+// Open makes the device ready, unless the operand is an error.
+func (x *collective) Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedule.Schedule, at int, ready func(*vulkan.Buffer, error)) {
+	if x.err != nil || x.ended {
+		return
+	}
+	x.exec.feeds.Checked(x.arg, func(err error) {
+		if err == nil && x.arg != nil {
+			err = x.exec.DeviceError(x.arg.Dev.Err())
+		}
+		switch {
+		case x.err != nil || x.ended:
+		case err != nil:
+			x.fail(err)
+		default:
+			x.rank.Open(mem, have, s, at, ready)
+		}
+	})
+}
+
+// Step has the device carry out commands.
+func (x *collective) Step(list []schedule.Command, done func(error)) {
+	if x.err == nil && !x.ended {
+		for i := range list {
+			x.exec.Counters.Exchanged += uint64(list[i].Crosses())
+		}
+		x.rank.Step(list, done)
+	}
+}
+
+// Done notes that the other ranks need nothing more of this one, and it nothing of them.
+func (x *collective) Done() {
+	if x.err == nil && !x.ended {
+		x.receiver.Skip()
+	}
+}
+
 // Fail ends the collective with an error of another rank.
 func (x *collective) Fail(err error) {
 	x.told = true
@@ -198,6 +287,10 @@ func (x *collective) done(err error) {
 	}
 	if x.ended {
 		x.release()
+		return
+	}
+	if err == nil { // another rank, or the device, has just brought the rest
+		x.exec.Resume(x.queue)
 		return
 	}
 	x.exec.cfg.Post(func() {

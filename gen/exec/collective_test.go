@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"nxvk/fallback"
+	"nxvk/gen/etf"
 	"nxvk/gen/exec/mesh"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
@@ -262,35 +264,7 @@ func TestCollectives(t *testing.T) {
 				size = 18 << 20 // several chunks
 			}
 			c := drawCollective(rng, len(f.rigs), size)
-			name := fmt.Sprintf("case %d: %v %d of %v among %v", i, c.op, c.operator, c.t, c.groups)
-			asProgram := rng.IntN(2) == 1
-			for _, rank := range rng.Perm(len(f.rigs)) {
-				r, q := f.rigs[rank], f.qs[rank]
-				f.tensor(rank, 1, c.t, cast(t, c.t.DType, c.operands[rank]))
-				if !asProgram {
-					r.Do(q, c.op, 2, c.out, c.attrs(rank), ref(1))
-					r.Do(q, ops.Add, 3, c.out, nil, ref(2), ref(2))
-					continue
-				}
-				in := ops.Instr{Op: c.op, Ins: uses(2), Outs: []ops.Result{res(3, c.out)}, Attrs: c.attrs(rank)}
-				key := fmt.Sprint("p", i)
-				r.Define(q, key, &ops.Region{Params: []ops.Result{res(1, c.t)}, Body: []ops.Instr{
-					{Op: ops.Reverse, Ins: uses(1), Outs: []ops.Result{res(4, c.t)}, Attrs: [][]int{{len(c.t.Shape) - 1}}},
-					{Op: ops.Reverse, Ins: uses(4), Outs: []ops.Result{res(2, c.t)}, Attrs: [][]int{{len(c.t.Shape) - 1}}},
-					in, op(ops.Add, res(5, c.out), ref(3), ref(3))}, Values: uses(3, 5)})
-				f.run(rank, key, uint64(i+1), []ops.Result{res(2, c.out), res(3, c.out)}, uses(1)...)
-			}
-			for rank := range f.rigs {
-				got, err := f.rigs[rank].bytesOf(f.qs[rank], 2)
-				want := cast(t, c.t.DType, c.want[rank])
-				if err != nil || !bytes.Equal(got, want) {
-					t.Fatalf("%s: rank %d: %v; got %d bytes, want %d", name, rank, err, len(got), len(want))
-				}
-				if _, err := f.rigs[rank].bytesOf(f.qs[rank], 3); err != nil {
-					t.Fatalf("%s: rank %d: %v", name, rank, err)
-				}
-				f.rigs[rank].Do(f.qs[rank], ops.Free, 0, ops.Type{}, [][]int{{1, 2, 3}})
-			}
+			f.carryOut(rng, i, &c)
 		}
 		f.idle()
 		for rank, q := range f.qs {
@@ -305,10 +279,45 @@ func TestCollectives(t *testing.T) {
 	})
 }
 
+// carryOut has all ranks carry out a case, eagerly or in a program, and compares what they get.
+func (f *fleet) carryOut(rng *rand.Rand, i int, c *collectiveCase) {
+	f.Helper()
+	t := f.T
+	name := fmt.Sprintf("case %d: %v %d of %v among %v", i, c.op, c.operator, c.t, c.groups)
+	asProgram := rng.IntN(2) == 1
+	for _, rank := range rng.Perm(len(f.rigs)) {
+		r, q := f.rigs[rank], f.qs[rank]
+		f.tensor(rank, 1, c.t, cast(t, c.t.DType, c.operands[rank]))
+		if !asProgram {
+			r.Do(q, c.op, 2, c.out, c.attrs(rank), ref(1))
+			r.Do(q, ops.Add, 3, c.out, nil, ref(2), ref(2))
+			continue
+		}
+		in := ops.Instr{Op: c.op, Ins: uses(2), Outs: []ops.Result{res(3, c.out)}, Attrs: c.attrs(rank)}
+		key := fmt.Sprint("p", i)
+		r.Define(q, key, &ops.Region{Params: []ops.Result{res(1, c.t)}, Body: []ops.Instr{
+			{Op: ops.Reverse, Ins: uses(1), Outs: []ops.Result{res(4, c.t)}, Attrs: [][]int{{len(c.t.Shape) - 1}}},
+			{Op: ops.Reverse, Ins: uses(4), Outs: []ops.Result{res(2, c.t)}, Attrs: [][]int{{len(c.t.Shape) - 1}}},
+			in, op(ops.Add, res(5, c.out), ref(3), ref(3))}, Values: uses(3, 5)})
+		f.run(rank, key, uint64(i+1), []ops.Result{res(2, c.out), res(3, c.out)}, uses(1)...)
+	}
+	for rank := range f.rigs {
+		got, err := f.rigs[rank].bytesOf(f.qs[rank], 2)
+		want := cast(t, c.t.DType, c.want[rank])
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%s: rank %d: %v; got %d bytes, want %d", name, rank, err, len(got), len(want))
+		}
+		if _, err := f.rigs[rank].bytesOf(f.qs[rank], 3); err != nil {
+			t.Fatalf("%s: rank %d: %v", name, rank, err)
+		}
+		f.rigs[rank].Do(f.qs[rank], ops.Free, 0, ops.Type{}, [][]int{{1, 2, 3}})
+	}
+}
+
 // run runs a program on a rank, in a round.
 func (f *fleet) run(rank int, key string, round uint64, outs []ops.Result, ins ...ops.Operand) {
 	f.rigs[rank].exec.Stream(f.qs[rank], []wire.Instr{{Name: "run", Instr: ops.Instr{Op: ops.Run, Outs: outs, Ins: ins},
-		Defines: wire.Defines{Key: key, Round: round}}})
+		Defines: wire.Defines{Key: key, Round: round, Callbacks: &etf.Pid{Node: "a@b", ID: 3}}}})
 }
 
 // TestCollectiveOrder: sums are those of the ranks one after the other, with the same bits on all ranks,
@@ -461,28 +470,30 @@ func TestCollectiveWaits(t *testing.T) {
 	f.rigs[1].Want(f.qs[1], 3, 6)
 }
 
+// collectiveEnds are the ways in which a rank ends.
+var collectiveEnds = map[string]func(f *fleet){
+	"session": func(f *fleet) { f.rigs[0].exec.End(f.qs[0].Session) },
+	"killed":  func(f *fleet) { f.rigs[0].exec.EndExports(errSessionEnded); f.rigs[0].exec.EndNow(f.qs[0].Session) },
+	"late": func(f *fleet) {
+		q := f.qs[0]
+		for _, a := range slices.Clone(q.asyncs) {
+			if a.run != nil {
+				f.rigs[0].exec.interpreter.stop(a, a.run, wire.Late(time.Second))
+			} else if a.incoming != nil {
+				a.incoming.(*collective).fail(wire.Late(time.Second))
+			}
+		}
+	},
+	"cancel": func(f *fleet) {
+		f.rigs[0].exec.Stream(f.qs[0], []wire.Instr{{Name: "cancel", Instr: ops.Instr{Op: ops.Cancel, Attrs: [][]int{{5}}}}})
+	},
+}
+
 // TestCollectiveEnds: sessions end and servers are killed, runs are cancelled and late, at any time. Then all ranks have the
 // result, or an error that names the rank, and no memory is left.
 func TestCollectiveEnds(t *testing.T) {
-	ends := map[string]func(f *fleet){
-		"session": func(f *fleet) { f.rigs[0].exec.End(f.qs[0].Session) },
-		"killed":  func(f *fleet) { f.rigs[0].exec.EndExports(errSessionEnded); f.rigs[0].exec.EndNow(f.qs[0].Session) },
-		"late": func(f *fleet) {
-			q := f.qs[0]
-			for _, a := range q.asyncs {
-				if a.run != nil {
-					f.rigs[0].exec.interpreter.stop(a, a.run, wire.Late(time.Second))
-				} else if a.incoming != nil {
-					a.incoming.(*collective).fail(wire.Late(time.Second))
-				}
-			}
-		},
-		"cancel": func(f *fleet) {
-			f.rigs[0].exec.Stream(f.qs[0], []wire.Instr{{Name: "cancel", Instr: ops.Instr{Op: ops.Cancel, Attrs: [][]int{{5}}}}})
-		},
-	}
 	for _, kinds := range []string{"host host", "GPU GPU", "host GPU device host"} {
-		for name, end := range ends {
+		for name, end := range collectiveEnds {
 			t.Run(kinds+" "+name, func(t *testing.T) {
 				f := newFleet(t, strings.Fields(kinds)...)
 				rng := rand.New(rand.NewPCG(17, 5))
@@ -567,4 +578,53 @@ func le64(x float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.
 
 func f32At(b []byte, i int) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+}
+
+// TestCollectiveOverlaps: what follows a collective in a program and does not need its result goes on before the other
+// ranks have come, also from one round of a loop to the end of its body. What needs it waits.
+func TestCollectiveOverlaps(t *testing.T) {
+	for _, kinds := range []string{"host host", "GPU GPU"} {
+		t.Run(kinds, func(t *testing.T) {
+			f := newFleet(t, strings.Fields(kinds)...)
+			const n = 20_000
+			typ := f32(n)
+			// Two sums whose operands do not need each other, a hook between them, and one behind their use.
+			sum := func(out, in ops.ID) ops.Instr {
+				return ops.Instr{Op: ops.AllReduce, Ins: uses(in), Outs: []ops.Result{res(out, typ)}, Attrs: [][]int{f.all(), {0}}}
+			}
+			p := &ops.Region{Params: []ops.Result{res(1, typ)}, Body: []ops.Instr{
+				sum(2, 1), op(ops.Add, res(3, typ), ref(1), ref(1)), sum(4, 3), op(ops.Multiply, res(5, typ), ref(3), ref(1)),
+				{Op: ops.Hook, Ins: uses(5), Attrs: [][]int{{1}}}, op(ops.Add, res(6, typ), ref(2), ref(4)),
+				{Op: ops.Hook, Ins: uses(6), Attrs: [][]int{{2}}}, sum(7, 6)}, Values: uses(7)}
+			hooks := make([][]int, 2)
+			ones := bytes.Repeat([]byte{0, 0, 0x80, 0x3f}, n)
+			for rank, r := range f.rigs {
+				r.exec.cfg.Call = func(c Call) { hooks[rank] = append(hooks[rank], c.Index) }
+				r.Define(f.qs[rank], "p", p)
+				f.tensor(rank, 1, typ, ones)
+			}
+			f.run(0, "p", 1, []ops.Result{res(10, typ)}, uses(1)...)
+			f.rigs[0].Until(func() bool { return len(hooks[0]) == 1 })
+			f.rigs[0].Settle(20 * time.Millisecond)
+			if fmt.Sprint(hooks) != "[[1] []]" {
+				t.Fatalf("hooks %v before the second rank has come", hooks)
+			}
+			f.run(1, "p", 1, []ops.Result{res(10, typ)}, uses(1)...)
+			for rank, r := range f.rigs {
+				got, err := r.bytesOf(f.qs[rank], 10)
+				if err != nil || f32At(got, 0) != 12 || f32At(got, n-1) != 12 {
+					t.Fatalf("rank %d: %v", rank, err)
+				}
+			}
+			if fmt.Sprint(hooks) != "[[1 2] [1 2]]" {
+				t.Errorf("hooks %v", hooks)
+			}
+			f.idle()
+			for rank, q := range f.qs {
+				if len(q.asyncs) != 0 {
+					t.Errorf("rank %d: %d async runs are left", rank, len(q.asyncs))
+				}
+			}
+		})
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -96,7 +97,8 @@ func (ip *interpreter) stop(q *Queue, r *run, err error) {
 		q.incoming.drop(err)
 		ip.exec.Resume(q)
 	}
-	if r.call != nil {
+	r.giveUp(ip.exec, err)
+	if r.call != nil || q.waits == queue.ForMesh {
 		r.call = nil
 		ip.exec.Resume(q)
 	}

@@ -80,6 +80,8 @@ type Executor struct {
 	exports []*export                // that wait for a value which has not been announced
 	senders map[*devcopy.Sender]bool // of values that other devices import
 
+	exchanges bool // its collectives go over memory that devices share: not those of a processor, whose memory the host has
+
 	feeds       *feed.Feeds                 // what the device is given
 	kernels     *kernels.Cache              // compiled code
 	specializer *program.Specializer        // compiles programs
@@ -108,6 +110,7 @@ type Counters struct {
 	Leaps        uint64 // leapfrog steps that chains of the sampler have had the device take
 	Uploaded     uint64 // bytes
 	Imported     uint64 // bytes, from other devices of the node
+	Exchanged    uint64 // bytes that collectives have read and written in memory that devices share
 
 	feed.Counters // of what is given to the device
 
@@ -154,6 +157,7 @@ func New(cfg Config) *Executor {
 	if e.dev != nil {
 		info := e.dev.Info()
 		processor = info.Kind == vulkan.CPU
+		e.exchanges = !processor && info.Features.HostImport
 		if e.limit == 0 {
 			e.limit = placement.DefaultLimit(info)
 		}

@@ -38,8 +38,9 @@ type run struct {
 	effort         feed.Effort             // as the device sees it
 	observed       *spans.Observation      // nil where it came without a trace context
 
-	call  *pending    // a callback that has not been answered
-	round *mesh.Round // of its collectives; nil where it names none
+	call   *pending               // a callback that has not been answered
+	round  *mesh.Round            // of its collectives; nil where it names none
+	coming map[ops.ID]*collective // by slot: those under way
 }
 
 // frame is a block under way, and why it runs.
@@ -197,6 +198,7 @@ func (ip *interpreter) finish(q *Queue, r *run) (wait queue.Wait) {
 		}
 		q.Session.Put(r.in.Outs[r.given].ID, ip.valueOf(q, r, values[r.given]))
 	}
+	r.giveUp(ip.exec, r.err) // nothing, unless the run has failed
 	q.run = nil
 	if r.late != nil {
 		r.late.Stop()
@@ -232,6 +234,9 @@ func (ip *interpreter) valueOf(q *Queue, r *run, o ops.Operand) store.Value {
 // advanceRun takes one step of a run, or ends a block.
 func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 	f := r.top()
+	if r.needsComing(f) {
+		return queue.ForMesh
+	}
 	if f.pc == len(f.Steps) {
 		return ip.leave(q, r, f)
 	}

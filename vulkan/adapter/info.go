@@ -83,6 +83,7 @@ type Features struct {
 	SubgroupSize, SubgroupArithmetic bool // SubgroupSize: Layout.SubgroupSize may be set
 	SubgroupBallot                   bool
 	MemoryBudget                     bool
+	HostImport                       bool // memory of the process can be imported
 	Timestamps                       bool
 	// Preserve means that kernels may ask for signed zeros, infinities and NaNs to be kept,
 	// RoundEven for rounding to even, and Denorm for subnormals to be kept; each for its
@@ -102,6 +103,7 @@ type Limits struct {
 	MaxWorkgroupCount             [3]uint32
 	MaxStorageRange               uint64 // bytes of one binding
 	MaxAllocation                 uint64 // bytes of one buffer
+	ImportAlignment               int    // of memory that is imported, and of its size
 	OffsetAlignment               int    // of Arg.Offset with bindings
 	Subgroup                      int
 	SubgroupMin, SubgroupMax      int
@@ -154,7 +156,8 @@ func newFeatures(v *vk.Info) Features {
 		PushDescriptor: has(vk.PushDescriptor), SubgroupSize: has(vk.SubgroupSize),
 		SubgroupArithmetic: v.SubgroupOps&subgroupArithmetic != 0,
 		SubgroupBallot:     v.SubgroupOps&subgroupBallot != 0,
-		MemoryBudget:       has(vk.MemoryBudget), Timestamps: has(vk.Timestamps),
+		MemoryBudget:       has(vk.MemoryBudget), HostImport: has(vk.HostImport),
+		Timestamps: has(vk.Timestamps),
 		Preserve32: has(vk.Preserve32), Preserve64: has(vk.Preserve64),
 		RoundEven32: has(vk.RoundEven32), RoundEven64: has(vk.RoundEven64),
 		Denorm32: has(vk.Denorm32), Denorm64: has(vk.Denorm64),
@@ -191,7 +194,7 @@ func newLimits(v *vk.Info) Limits {
 		MaxWorkgroupSize:        v.MaxSize, MaxWorkgroupCount: v.MaxCount,
 		MaxStorageRange: v.MaxRange, MaxAllocation: v.MaxAllocation, OffsetAlignment: int(v.OffsetAligned),
 		Subgroup: int(v.Subgroup), SubgroupMin: int(v.SubgroupMin), SubgroupMax: int(v.SubgroupMax),
-		TimestampPeriod: float64(v.TimestampPeriod),
-		MaxBindings:     int(min(v.MaxBindings, vk.MaxBindings)), MaxSpecConstants: vk.MaxSpecs,
+		TimestampPeriod: float64(v.TimestampPeriod), ImportAlignment: int(v.ImportAligned),
+		MaxBindings: int(min(v.MaxBindings, vk.MaxBindings)), MaxSpecConstants: vk.MaxSpecs,
 	}
 }

@@ -36,6 +36,9 @@ func Open(in vk.Instance, a *adapter.Adapter, o Options) (*Device, error) {
 	if o.Fault.NoAddresses {
 		d.Info.Features.BufferDeviceAddress, d.Info.Bindings = false, true
 	}
+	if o.Fault.NoImport {
+		d.Info.Features.HostImport = false
+	}
 	if o.Fault.StorageRange != nil {
 		d.Info.Limits.MaxStorageRange = d.StorageRange()
 	}

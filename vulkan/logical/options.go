@@ -69,6 +69,8 @@ type Fault struct {
 	// Unmapped makes the memory of the device appear to be invisible to the host, so that
 	// transfers are staged.
 	Unmapped bool
+	// NoImport makes the device appear to import no memory of the host.
+	NoImport bool
 	// Uncached makes the memory of the device appear slow for the host to read, so that
 	// downloads are staged.
 	Uncached bool

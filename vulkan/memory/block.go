@@ -19,6 +19,8 @@ type block struct {
 	free   []span // ascending, never adjacent
 	live   int    // regions in use
 	unused bool   // without a region in use since the last look of aging
+
+	imported Imported // whose memory it is; nil where it is the driver's
 }
 
 // span is a free piece of a block, with the submissions that used any of it. The device may
@@ -80,6 +82,9 @@ func (b *block) destroy() {
 	d.Invalidate()
 	vk.DestroyBuffer(d.VK, b.buffer)
 	vk.FreeMemory(d.VK, b.memory)
+	if b.imported != nil {
+		b.imported.Drop()
+	}
 }
 
 // empty reports whether no region of the block is in use.

@@ -101,7 +101,7 @@ func (m *Memory) pool(kind int) *Pool {
 	t := m.d.Raw.Types[kind]
 	for _, p := range m.pools {
 		mapped := t.Flags&(vk.HostVisible|vk.HostCoherent) == vk.HostVisible|vk.HostCoherent
-		if p.kind == kind && p.mapped == mapped && p.cached == (t.Flags&vk.HostCached != 0) {
+		if p.kind == kind && !p.imported && p.mapped == mapped && p.cached == (t.Flags&vk.HostCached != 0) {
 			return p
 		}
 	}

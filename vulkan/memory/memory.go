@@ -162,6 +162,7 @@ func (m *Memory) reclaim(r *Region) {
 	}
 	if r.class < 0 {
 		r.blk.give(span{r.off, r.size, r.uses})
+		r.blk.pool.dropImported()
 		return
 	}
 	r.slab.used--

@@ -13,6 +13,7 @@ type Pool struct {
 	kind                  int // index of the memory type
 	blockSize             uint64
 	mapped, local, cached bool
+	imported              bool // the memory is the process's own
 	blocks                []*block
 	free                  [classCount][]*Region // the region freed last at the end
 

@@ -22,6 +22,13 @@ func (m *Memory) trim() uint64 {
 	return before - m.reserved
 }
 
+// dropImported gives imported memory back that nothing uses.
+func (p *Pool) dropImported() {
+	if p.imported && p.mem.d.Gone() == nil {
+		p.dropEmpty(anyBlock)
+	}
+}
+
 func anyBlock(*block) bool { return true }
 
 // held reports whether submitted work keeps a block that is otherwise free.
@@ -38,6 +45,9 @@ func (m *Memory) held() bool {
 
 // account notes that a pool got blocks from the driver, or returned some.
 func (m *Memory) account(p *Pool, bytes int64) {
+	if p.imported {
+		return
+	}
 	m.reserved += uint64(bytes)
 	m.heaps[m.d.Raw.Types[p.kind].Heap] += uint64(bytes)
 }

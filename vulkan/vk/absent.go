@@ -21,13 +21,16 @@ func CreateDevice(Instance, PhysicalDevice, *Info) (Device, Result)       { pani
 func DestroyDevice(Device)                                                { panic(unreachable) }
 func DeviceWaitIdle(Device) Result                                        { panic(unreachable) }
 
-func CreateBuffer(Device, uint64, bool) (Buffer, Requirements, Result) { panic(unreachable) }
-func DestroyBuffer(Device, Buffer)                                     { panic(unreachable) }
-func AllocateMemory(Device, uint64, int, bool) (Memory, Result)        { panic(unreachable) }
-func FreeMemory(Device, Memory)                                        { panic(unreachable) }
-func BindBufferMemory(Device, Buffer, Memory) Result                   { panic(unreachable) }
-func MapMemory(Device, Memory, uint64) ([]byte, Result)                { panic(unreachable) }
-func GetBufferDeviceAddress(Device, Buffer) uint64                     { panic(unreachable) }
+func CreateBuffer(Device, uint64, bool) (Buffer, Requirements, Result)         { panic(unreachable) }
+func CreateImportedBuffer(Device, uint64, bool) (Buffer, Requirements, Result) { panic(unreachable) }
+func DestroyBuffer(Device, Buffer)                                             { panic(unreachable) }
+func AllocateMemory(Device, uint64, int, bool) (Memory, Result)                { panic(unreachable) }
+func HostMemoryTypes(Device, []byte) (uint32, Result)                          { panic(unreachable) }
+func ImportHostMemory(Device, []byte, int, bool) (Memory, Result)              { panic(unreachable) }
+func FreeMemory(Device, Memory)                                                { panic(unreachable) }
+func BindBufferMemory(Device, Buffer, Memory) Result                           { panic(unreachable) }
+func MapMemory(Device, Memory, uint64) ([]byte, Result)                        { panic(unreachable) }
+func GetBufferDeviceAddress(Device, Buffer) uint64                             { panic(unreachable) }
 
 func CreatePipelineCache(Device, []byte) (PipelineCache, Result)              { panic(unreachable) }
 func GetPipelineCacheData(Device, PipelineCache) ([]byte, Result)             { panic(unreachable) }

@@ -32,7 +32,7 @@ static uint32_t pick_extensions(const VkExtensionProperties *list, uint32_t n, u
 	static const char *wanted[] = {
 		VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
 		VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
-		VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
+		VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
 		"VK_KHR_portability_subset", // must be enabled wherever it is listed
 	};
 	uint32_t k = 0;

@@ -27,9 +27,18 @@ func DeviceWaitIdle(d Device) Result { return Result(C.nxvk_wait_idle(d.c())) }
 // CreateBuffer creates a storage buffer that can be the source and the destination of copies. With
 // address, kernels can use its address.
 func CreateBuffer(d Device, size uint64, address bool) (Buffer, Requirements, Result) {
+	return createBuffer(d, size, address, false)
+}
+
+// CreateImportedBuffer creates a buffer for memory of [ImportHostMemory].
+func CreateImportedBuffer(d Device, size uint64, address bool) (Buffer, Requirements, Result) {
+	return createBuffer(d, size, address, true)
+}
+
+func createBuffer(d Device, size uint64, address, imported bool) (Buffer, Requirements, Result) {
 	var b, need C.uint64_t
 	var types C.uint32_t
-	r := Result(C.nxvk_create_buffer(d.c(), C.uint64_t(size), flag(address), &b, &need, &types))
+	r := Result(C.nxvk_create_buffer(d.c(), C.uint64_t(size), flag(address), flag(imported), &b, &need, &types))
 	return Buffer(b), Requirements{uint64(need), uint32(types)}, r
 }
 
@@ -40,6 +49,22 @@ func DestroyBuffer(d Device, b Buffer) { C.nxvk_destroy_buffer(d.c(), C.uint64_t
 func AllocateMemory(d Device, size uint64, memoryType int, address bool) (Memory, Result) {
 	var m C.uint64_t
 	r := Result(C.nxvk_allocate(d.c(), C.uint64_t(size), C.uint32_t(memoryType), flag(address), &m))
+	return Memory(m), r
+}
+
+// HostMemoryTypes returns the types that memory of the process can be imported as, on a device with
+// [HostImport].
+func HostMemoryTypes(d Device, mem []byte) (uint32, Result) {
+	var types C.uint32_t
+	r := Result(C.nxvk_host_types(d.c(), unsafe.Pointer(unsafe.SliceData(mem)), &types))
+	return uint32(types), r
+}
+
+// ImportHostMemory makes memory of the process memory of the device, which uses it until FreeMemory. It must
+// stay where it is until then, and begin and end at multiples of Info.ImportAligned.
+func ImportHostMemory(d Device, mem []byte, memoryType int, address bool) (Memory, Result) {
+	var m C.uint64_t
+	r := Result(C.nxvk_import(d.c(), unsafe.Pointer(unsafe.SliceData(mem)), C.uint64_t(len(mem)), C.uint32_t(memoryType), flag(address), &m))
 	return Memory(m), r
 }
 

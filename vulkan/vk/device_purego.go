@@ -38,7 +38,7 @@ type (
 		CreateSemaphore, DestroySemaphore, GetSemaphoreCounterValue, WaitSemaphores uintptr
 	}
 	optionalFuncs struct {
-		GetBufferDeviceAddress, CmdPushDescriptorSetKHR uintptr
+		GetBufferDeviceAddress, CmdPushDescriptorSetKHR, GetMemoryHostPointerPropertiesEXT uintptr
 	}
 )
 
@@ -84,7 +84,7 @@ func CreateDevice(handle Instance, p PhysicalDevice, info *Info) (Device, Result
 // pickExtensions returns the extensions of a list that a device gets.
 func pickExtensions(list []abi.ExtensionProperties, api uint32) (names []string) {
 	wanted := []string{
-		extPushDescriptor, extMemoryBudget, extAtomicFloat, extMatrix, extBfloat16,
+		extPushDescriptor, extMemoryBudget, extAtomicFloat, extMatrix, extBfloat16, extHostImport,
 		"VK_KHR_portability_subset", // must be enabled wherever it is listed
 	}
 	if api < abi.Version13 {
@@ -114,6 +114,18 @@ func DeviceWaitIdle(handle Device) Result {
 // CreateBuffer creates a storage buffer that can be the source and the destination of copies. With
 // address, kernels can use its address.
 func CreateBuffer(handle Device, size uint64, address bool) (Buffer, Requirements, Result) {
+	return createBuffer(handle, size, address, nil)
+}
+
+// CreateImportedBuffer creates a buffer for memory of [ImportHostMemory].
+func CreateImportedBuffer(handle Device, size uint64, address bool) (Buffer, Requirements, Result) {
+	return createBuffer(handle, size, address, &abi.ExternalMemoryBufferCreateInfo{
+		SType: abi.TypeExternalMemoryBufferCreateInfo, HandleTypes: abi.ExternalMemoryHandleTypeHostAllocation})
+}
+
+func createBuffer(handle Device, size uint64, address bool, next *abi.ExternalMemoryBufferCreateInfo) (Buffer, Requirements, Result) {
+	var pin runtime.Pinner
+	defer pin.Unpin()
 	d := handle.get()
 	ci := &abi.BufferCreateInfo{
 		SType: abi.TypeBufferCreateInfo, Size: size,
@@ -121,6 +133,9 @@ func CreateBuffer(handle Device, size uint64, address bool) (Buffer, Requirement
 	}
 	if address {
 		ci.Usage |= abi.BufferUsageShaderDeviceAddress
+	}
+	if next != nil {
+		ci.PNext = pinned(&pin, next)
 	}
 	var b Buffer
 	if r := call(d.CreateBuffer, d.handle, uintptr(unsafe.Pointer(ci)), 0, uintptr(unsafe.Pointer(&b))); r != Success {
@@ -139,16 +154,41 @@ func DestroyBuffer(handle Device, b Buffer) {
 
 // AllocateMemory allocates memory of one type.
 func AllocateMemory(handle Device, size uint64, memoryType int, address bool) (Memory, Result) {
+	return allocate(handle, size, memoryType, address, nil)
+}
+
+// allocate allocates memory, from what next says where that is not nil.
+func allocate(handle Device, size uint64, memoryType int, address bool, next unsafe.Pointer) (Memory, Result) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	d := handle.get()
-	ci := &abi.MemoryAllocateInfo{SType: abi.TypeMemoryAllocateInfo, AllocationSize: size, MemoryTypeIndex: uint32(memoryType)}
+	ci := &abi.MemoryAllocateInfo{SType: abi.TypeMemoryAllocateInfo, PNext: next, AllocationSize: size, MemoryTypeIndex: uint32(memoryType)}
 	if address {
-		ci.PNext = pinned(&pin, &abi.MemoryAllocateFlagsInfo{SType: abi.TypeMemoryAllocateFlagsInfo, Flags: abi.MemoryAllocateDeviceAddress})
+		ci.PNext = pinned(&pin, &abi.MemoryAllocateFlagsInfo{SType: abi.TypeMemoryAllocateFlagsInfo, PNext: next, Flags: abi.MemoryAllocateDeviceAddress})
 	}
 	var m Memory
 	r := call(d.AllocateMemory, d.handle, uintptr(unsafe.Pointer(ci)), 0, uintptr(unsafe.Pointer(&m)))
 	return m, r
+}
+
+// HostMemoryTypes returns the types that memory of the process can be imported as, on a device with
+// [HostImport].
+func HostMemoryTypes(handle Device, mem []byte) (uint32, Result) {
+	d := handle.get()
+	out := &abi.MemoryHostPointerPropertiesEXT{SType: abi.TypeMemoryHostPointerPropertiesEXT}
+	r := call(d.GetMemoryHostPointerPropertiesEXT, d.handle, uintptr(abi.ExternalMemoryHandleTypeHostAllocation),
+		uintptr(unsafe.Pointer(unsafe.SliceData(mem))), uintptr(unsafe.Pointer(out)))
+	return out.MemoryTypeBits, r
+}
+
+// ImportHostMemory makes memory of the process memory of the device, which uses it until FreeMemory. It must
+// stay where it is until then, and begin and end at multiples of Info.ImportAligned.
+func ImportHostMemory(handle Device, mem []byte, memoryType int, address bool) (Memory, Result) {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	return allocate(handle, uint64(len(mem)), memoryType, address, pinned(&pin, &abi.ImportMemoryHostPointerInfoEXT{
+		SType: abi.TypeImportMemoryHostPointerInfoEXT, HandleType: abi.ExternalMemoryHandleTypeHostAllocation,
+		PHostPointer: pinnedSlice(&pin, mem)}))
 }
 
 // FreeMemory unmaps and frees memory.

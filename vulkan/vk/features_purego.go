@@ -17,6 +17,7 @@ const (
 	extMatrix         = "VK_KHR_cooperative_matrix"
 	extBfloat16       = "VK_KHR_shader_bfloat16"
 	extSubgroupSize   = "VK_EXT_subgroup_size_control"
+	extHostImport     = "VK_EXT_external_memory_host"
 )
 
 // features is the chain of feature structures, linked as far as the device knows them. It is
@@ -88,7 +89,8 @@ func (f *features) members() map[uint32][]*uint32 {
 
 // bits returns the features that a query found, and those that extensions are.
 func (f *features) bits(list []abi.ExtensionProperties) uint32 {
-	b := bit(has(list, extPushDescriptor), PushDescriptor) | bit(has(list, extMemoryBudget), MemoryBudget)
+	b := bit(has(list, extPushDescriptor), PushDescriptor) | bit(has(list, extMemoryBudget), MemoryBudget) |
+		bit(has(list, extHostImport), HostImport)
 	for feature, members := range f.members() {
 		all := true
 		for _, m := range members {

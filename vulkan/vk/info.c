@@ -82,6 +82,7 @@ static uint32_t feature_bits(const nxvk_features *f, const VkExtensionProperties
 	if (f->bf16.shaderBFloat16Type && f->bf16.shaderBFloat16CooperativeMatrix) b |= NXVK_MATRIX_BF16;
 	if (nxvk_has(list, n, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) b |= NXVK_PUSH_DESCRIPTOR;
 	if (nxvk_has(list, n, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) b |= NXVK_MEMORY_BUDGET;
+	if (nxvk_has(list, n, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) b |= NXVK_HOST_IMPORT;
 	return b;
 }
 
@@ -174,10 +175,13 @@ void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES, .pNext = &v12};
 	VkPhysicalDevicePushDescriptorPropertiesKHR pd = {
 		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
+	VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
+		.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
 	VkPhysicalDeviceProperties2 p = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &v11};
 	if (out->api >= VK_API_VERSION_1_3 || nxvk_has(list, n, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
 		v12.pNext = &sg;
 	if (nxvk_has(list, n, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) pd.pNext = v12.pNext, v12.pNext = &pd;
+	if (nxvk_has(list, n, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) host.pNext = v12.pNext, v12.pNext = &host;
 	in->GetPhysicalDeviceProperties2(gpu, &p);
 	nxvk_features f;
 	nxvk_chain(&f, out->api, list, n);
@@ -186,6 +190,7 @@ void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 	free(list);
 	if (f.matrix.cooperativeMatrix) copy_matrices(in, gpu, out);
 
+	out->import_align = host.minImportedHostPointerAlignment;
 	if (pd.maxPushDescriptors && pd.maxPushDescriptors < out->max_bindings) out->max_bindings = pd.maxPushDescriptors;
 	memcpy(out->uuid, v11.deviceUUID, 16);
 	memcpy(out->driver, v12.driverName, sizeof out->driver);

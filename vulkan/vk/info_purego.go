@@ -99,6 +99,7 @@ func (i *Info) setProperties(in *instance, gpu PhysicalDevice, list []abi.Extens
 		v12      abi.PhysicalDeviceVulkan12Properties
 		push     abi.PhysicalDevicePushDescriptorPropertiesKHR
 		subgroup abi.PhysicalDeviceSubgroupSizeControlProperties
+		host     abi.PhysicalDeviceExternalMemoryHostPropertiesEXT
 	}{}
 	var pin runtime.Pinner
 	defer pin.Unpin()
@@ -108,16 +109,21 @@ func (i *Info) setProperties(in *instance, gpu PhysicalDevice, list []abi.Extens
 	all.v12.SType = abi.TypePhysicalDeviceVulkan12Properties
 	all.push.SType = abi.TypePhysicalDevicePushDescriptorPropertiesKHR
 	all.subgroup.SType = abi.TypePhysicalDeviceSubgroupSizeControlProperties
+	all.host.SType = abi.TypePhysicalDeviceExternalMemoryHostPropertiesEXT
 	all.core.PNext, all.v11.PNext = unsafe.Pointer(&all.v11), unsafe.Pointer(&all.v12)
 	next := &all.v12.PNext
 	if has(list, extPushDescriptor) {
 		*next, next = unsafe.Pointer(&all.push), &all.push.PNext
 	}
 	if i.API >= abi.Version13 || has(list, extSubgroupSize) {
-		*next = unsafe.Pointer(&all.subgroup)
+		*next, next = unsafe.Pointer(&all.subgroup), &all.subgroup.PNext
+	}
+	if has(list, extHostImport) {
+		*next = unsafe.Pointer(&all.host)
 	}
 	call(in.GetPhysicalDeviceProperties2, uintptr(gpu), uintptr(unsafe.Pointer(&all.core)))
 
+	i.ImportAligned = all.host.MinImportedHostPointerAlignment
 	if n := all.push.MaxPushDescriptors; n != 0 {
 		i.MaxBindings = min(i.MaxBindings, n)
 	}

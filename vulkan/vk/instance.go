@@ -129,7 +129,8 @@ func goInfo(c *C.nxvk_info) Info {
 		MaxPush: uint32(c.max_push), MaxBindings: uint32(c.max_bindings), Shared: uint32(c.shared), MaxInvocations: uint32(c.max_invocations),
 		Subgroup: uint32(c.subgroup), SubgroupMin: uint32(c.subgroup_min), SubgroupMax: uint32(c.subgroup_max),
 		SubgroupOps: uint32(c.subgroup_ops), MaxRange: uint64(c.max_range), MaxAllocation: uint64(c.max_alloc),
-		OffsetAligned: uint64(c.offset_align), TimestampPeriod: float32(c.timestamp_period),
+		OffsetAligned: uint64(c.offset_align), ImportAligned: uint64(c.import_align),
+		TimestampPeriod: float32(c.timestamp_period),
 	}
 	for k := range 16 {
 		i.UUID[k], i.CacheUUID[k] = byte(c.uuid[k]), byte(c.cache_uuid[k])

@@ -4,9 +4,14 @@
 #include "vk.h"
 
 int32_t nxvk_create_buffer(
-	nxvk_device *d, uint64_t size, int address, uint64_t *buffer, uint64_t *need, uint32_t *types) {
+	nxvk_device *d, uint64_t size, int address, int imported, uint64_t *buffer, uint64_t *need, uint32_t *types) {
+	VkExternalMemoryBufferCreateInfo external = {
+		.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+		.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
+	};
 	VkBufferCreateInfo ci = {
 		.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+		.pNext = imported ? &external : NULL,
 		.size = size,
 		.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
 				 VK_BUFFER_USAGE_TRANSFER_DST_BIT | (address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0),
@@ -26,14 +31,17 @@ void nxvk_destroy_buffer(nxvk_device *d, uint64_t buffer) {
 	d->DestroyBuffer(d->handle, NXVK_H(VkBuffer, buffer), NULL);
 }
 
-int32_t nxvk_allocate(nxvk_device *d, uint64_t size, uint32_t type, int address, uint64_t *memory) {
+// allocate allocates memory, from what next says where that is not NULL.
+static int32_t allocate(
+	nxvk_device *d, uint64_t size, uint32_t type, int address, const void *next, uint64_t *memory) {
 	VkMemoryAllocateFlagsInfo flags = {
 		.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+		.pNext = next,
 		.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT,
 	};
 	VkMemoryAllocateInfo ci = {
 		.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-		.pNext = address ? &flags : NULL,
+		.pNext = address ? &flags : next,
 		.allocationSize = size,
 		.memoryTypeIndex = type,
 	};
@@ -41,6 +49,27 @@ int32_t nxvk_allocate(nxvk_device *d, uint64_t size, uint32_t type, int address,
 	VkResult r = d->AllocateMemory(d->handle, &ci, NULL, &m);
 	if (r == VK_SUCCESS) *memory = NXVK_U(m);
 	return r;
+}
+
+int32_t nxvk_allocate(nxvk_device *d, uint64_t size, uint32_t type, int address, uint64_t *memory) {
+	return allocate(d, size, type, address, NULL, memory);
+}
+
+int32_t nxvk_host_types(nxvk_device *d, void *p, uint32_t *types) {
+	VkMemoryHostPointerPropertiesEXT out = {.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+	VkResult r = d->GetMemoryHostPointerPropertiesEXT(
+		d->handle, VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, p, &out);
+	*types = out.memoryTypeBits;
+	return r;
+}
+
+int32_t nxvk_import(nxvk_device *d, void *p, uint64_t size, uint32_t type, int address, uint64_t *memory) {
+	VkImportMemoryHostPointerInfoEXT host = {
+		.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+		.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
+		.pHostPointer = p,
+	};
+	return allocate(d, size, type, address, &host, memory);
 }
 
 int32_t nxvk_bind_memory(nxvk_device *d, uint64_t buffer, uint64_t memory) {

@@ -48,6 +48,7 @@ const (
 	Denorm64
 	Matrix     // cooperative matrices
 	MatrixBF16 // and those of bf16
+	HostImport // memory of the host that the process has
 )
 
 // VkPhysicalDeviceType.
@@ -128,6 +129,7 @@ type Info struct {
 	Subgroup, SubgroupMin, SubgroupMax     uint32
 	SubgroupOps                            uint32
 	MaxRange, MaxAllocation, OffsetAligned uint64
+	ImportAligned                          uint64 // of memory of the host that is imported, and of its size
 	TimestampPeriod                        float32
 	Types                                  []MemoryType
 	Heaps                                  []MemoryHeap

@@ -39,7 +39,7 @@
 
 #define NXVK_OPTIONAL_FUNCS(F) \
 	F(GetBufferDeviceAddress) F(GetSemaphoreCounterValue) F(WaitSemaphores) \
-	F(CmdPushDescriptorSetKHR)
+	F(CmdPushDescriptorSetKHR) F(GetMemoryHostPointerPropertiesEXT)
 // clang-format on
 
 #define NXVK_MAX_QUEUES 8
@@ -91,6 +91,7 @@ enum {
 	NXVK_DENORM64 = 1 << 22,
 	NXVK_MATRIX = 1 << 23,
 	NXVK_MATRIX_BF16 = 1 << 24,
+	NXVK_HOST_IMPORT = 1 << 25,
 };
 
 // A shape of cooperative matrices; types and scope are numbers of Vulkan.
@@ -107,7 +108,7 @@ typedef struct {
 	uint32_t features, family, queues; // queues that the family has
 	uint32_t max_push, max_bindings, shared, max_invocations, max_size[3], max_count[3];
 	uint32_t subgroup, subgroup_min, subgroup_max, subgroup_ops;
-	uint64_t max_range, max_alloc, offset_align;
+	uint64_t max_range, max_alloc, offset_align, import_align;
 	float timestamp_period;
 	uint32_t types, heaps;
 	uint32_t type_flags[32], type_heap[32];
@@ -157,9 +158,11 @@ void nxvk_destroy_device(nxvk_device *d);
 int32_t nxvk_wait_idle(nxvk_device *d);
 
 int32_t nxvk_create_buffer(
-	nxvk_device *d, uint64_t size, int address, uint64_t *buffer, uint64_t *need, uint32_t *types);
+	nxvk_device *d, uint64_t size, int address, int imported, uint64_t *buffer, uint64_t *need, uint32_t *types);
 void nxvk_destroy_buffer(nxvk_device *d, uint64_t buffer);
 int32_t nxvk_allocate(nxvk_device *d, uint64_t size, uint32_t type, int address, uint64_t *memory);
+int32_t nxvk_host_types(nxvk_device *d, void *p, uint32_t *types);
+int32_t nxvk_import(nxvk_device *d, void *p, uint64_t size, uint32_t type, int address, uint64_t *memory);
 int32_t nxvk_bind_memory(nxvk_device *d, uint64_t buffer, uint64_t memory);
 int32_t nxvk_map(nxvk_device *d, uint64_t memory, void **p);
 uint64_t nxvk_address(nxvk_device *d, uint64_t buffer);

@@ -86,6 +86,10 @@ defmodule NxVulkanGo do
   and measures it. With `target: :gpu` the explanation is that of a GPU with the features
   of an H200, whatever the device is.
 
+  With `:mesh` and `:input_shardings`, as `Nx.Defn.shard_jit/3` takes them, the arguments are
+  those of one partition. The explanation then has the shardings of arguments and results and the
+  collectives with their bytes, and the parts are those of the first device.
+
   Takes the options of `Nx.Defn.jit/2`. Of these `:server`, `:device` and `:hooks` have
   an effect; see `NxVulkanGo.Options`.
   """

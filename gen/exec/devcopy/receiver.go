@@ -8,6 +8,9 @@ import (
 const (
 	// pieceBytes is how many bytes the host copies at a time.
 	pieceBytes = 16 << 20
+	// Small is how many bytes are copied at once, and waited for by whoever asks the device for them: to have another
+	// goroutine do that takes longer.
+	Small = 64 << 10
 	// staged is how many pieces at a time are in memory that the device copies from.
 	staged = 3
 )
@@ -60,6 +63,12 @@ func (r *Receiver) Take(c Chunk) {
 	r.work()
 }
 
+// Skip notes that the value has come another way, by work of the same feed.
+func (r *Receiver) Skip() {
+	r.left = 0
+	r.work()
+}
+
 // Fail ends the copy with an error; the first one counts.
 func (r *Receiver) Fail(err error) {
 	if r.err == nil {
@@ -108,13 +117,19 @@ func (r *Receiver) piece() []byte {
 func (r *Receiver) copyPiece(to []byte, then func(n int) error, free func()) {
 	from := r.piece()
 	r.busy = true
-	r.cfg.Copy(to[:len(from)], from, func(err error) {
+	copied := func(err error) {
 		if err == nil && r.err == nil {
 			err = then(len(from))
 		}
 		free()
 		r.proceed(err)
-	})
+	}
+	if len(from) <= Small {
+		copy(to, from)
+		copied(nil)
+		return
+	}
+	r.cfg.Copy(to[:len(from)], from, copied)
 }
 
 // stage brings a piece to the device by way of memory that the device copies from.

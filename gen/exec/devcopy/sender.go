@@ -95,7 +95,7 @@ func (s *Sender) fetch() {
 	at, n := s.next, min(ChunkBytes, s.size-s.next)
 	s.next += n
 	s.lent++
-	s.feed.Fetch(s.mem, at, n, false, func(data []byte, release func(), err error) {
+	s.feed.Fetch(s.mem, at, n, s.size <= Small, func(data []byte, release func(), err error) {
 		if err != nil || s.over {
 			if err == nil {
 				release()

@@ -10,21 +10,23 @@ import (
 
 // call is a collective of a group.
 type call struct {
-	meeting *meeting
-	seq     int // in its round
-	group   []int
-	in      *ops.Instr // of the rank that came first
-	t       ops.Type   // of its operand
-	parties []member   // that have entered, in the order of the group once all have
-	failed  error
-	chunks  map[int][]devcopy.Chunk // of a reduction, by offset, then in the order of the group; nil Bytes have not come
+	meeting  *meeting
+	seq      int // in its round
+	group    []int
+	in       *ops.Instr // of the rank that came first
+	t        ops.Type   // of its operand
+	parties  []member   // that have entered, in the order of the group once all have
+	failed   error
+	exchange *exchange               // what it is where the devices share memory; nil where the host passes chunks on
+	chunks   map[int][]devcopy.Chunk // of a reduction, by offset, then in the order of the group; nil Bytes have not come
 }
 
 // member is a rank in a call.
 type member struct {
-	place *Place
-	at    int // in the group
-	party Party
+	place  *Place
+	at     int // in the group
+	party  Party
+	device Device // nil where its operand or result is on the host
 }
 
 // Entry is the part of a rank in a collective.
@@ -86,6 +88,9 @@ func (c *call) fail(err error, after *actions) {
 		}
 	}
 	c.chunks = nil
+	if c.exchange != nil {
+		c.exchange.abort(after)
+	}
 }
 
 // tell has the Executor of a rank run f, or gone where it has ended.
@@ -93,9 +98,20 @@ func (m member) tell(after *actions, f, gone func()) {
 	after.add(func() { m.place.run(f, gone) })
 }
 
-// begin has the ranks send their operands.
+// begin begins what all ranks have entered.
 func (c *call) begin(after *actions) {
 	slices.SortFunc(c.parties, func(a, b member) int { return a.at - b.at })
+	if c.exchange = c.share(); c.exchange == nil {
+		c.send(after)
+		return
+	}
+	w := c.exchange.window
+	w.waiting = append(w.waiting, c.exchange)
+	w.next(after)
+}
+
+// send has the ranks send their operands.
+func (c *call) send(after *actions) {
 	for _, m := range c.parties {
 		if c.in.Op == ops.CollectiveBroadcast && m.at > 0 {
 			continue

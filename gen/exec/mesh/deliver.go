@@ -8,8 +8,9 @@ import (
 	"nxvk/ops"
 )
 
-// inlineBytes is how much the goroutine that brings the last part combines itself.
-const inlineBytes = 64 << 10
+// HostBytes is the size of operands up to which the host passes them on, although the devices share memory. The
+// goroutine that brings the last part of so much combines it itself.
+const HostBytes = 64 << 10
 
 // arrived passes a chunk of the operand of one rank on.
 func (c *call) arrived(from int, k devcopy.Chunk) {
@@ -58,7 +59,7 @@ func (c *call) reduce(list []devcopy.Chunk) {
 		}
 		c.deliver(0, devcopy.Chunk{Offset: list[0].Offset, Bytes: out, Release: func() {}})
 	}
-	if len(list[0].Bytes) <= inlineBytes {
+	if len(list[0].Bytes) <= HostBytes {
 		done(work(nil))
 		return
 	}

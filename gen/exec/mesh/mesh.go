@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"nxvk/fallback/sched"
@@ -23,12 +24,13 @@ func NewMeshes(work *sched.Pool) *Meshes {
 
 // mesh is as many places as it has ranks.
 type mesh struct {
-	all    *Meshes
-	id     string
-	places []*Place // nil where no session has the rank
-	lost   []error  // why the latest session of a rank has left; nil where none has
-	rounds map[roundKey]*meeting
-	order  []roundKey // of rounds, oldest first
+	all     *Meshes
+	id      string
+	places  []*Place // nil where no session has the rank
+	lost    []error  // why the latest session of a rank has left; nil where none has
+	rounds  map[roundKey]*meeting
+	order   []roundKey         // of rounds, oldest first
+	windows map[string]*window // by group
 }
 
 // Place is a session in a mesh.
@@ -46,7 +48,8 @@ func (ms *Meshes) Join(id string, rank, size int, run func(f, gone func())) (*Pl
 	defer ms.mu.Unlock()
 	m := ms.list[id]
 	if m == nil {
-		m = &mesh{all: ms, id: id, places: make([]*Place, size), lost: make([]error, size), rounds: make(map[roundKey]*meeting)}
+		m = &mesh{all: ms, id: id, places: make([]*Place, size), lost: make([]error, size), rounds: make(map[roundKey]*meeting),
+			windows: make(map[string]*window)}
 	}
 	switch {
 	case len(m.places) != size:
@@ -89,10 +92,24 @@ func (p *Place) Leave(cause error) {
 		for _, mt := range m.rounds {
 			mt.end(p.rank, err, &after)
 		}
+		m.closeWindows(p.rank, err, &after)
 		m.forget()
 	}
 	m.all.mu.Unlock()
 	after.run()
+}
+
+// closeWindows drops the memory that a rank shares, since the next session of the rank may be of another device.
+func (m *mesh) closeWindows(rank int, err error, after *actions) {
+	for key, w := range m.windows {
+		if x := w.busy; x != nil && slices.Contains(x.call.group, rank) {
+			x.call.fail(err, after)
+		}
+		if w.has(rank) {
+			w.drop()
+			delete(m.windows, key)
+		}
+	}
 }
 
 // forget drops a mesh without sessions.

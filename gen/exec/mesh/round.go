@@ -24,10 +24,10 @@ type meeting struct {
 
 // Round is the part of one rank in a round.
 type Round struct {
-	place   *Place
-	key     roundKey
-	entered int // collectives so far
-	over    bool
+	place *Place
+	key   roundKey
+	begun int // collectives so far
+	over  bool
 }
 
 // Party is what a rank does in a collective. Its methods are called on the goroutine of the Executor of its
@@ -36,6 +36,7 @@ type Party interface {
 	Send(deliver func(devcopy.Chunk, error)) // sends the operand
 	Take(devcopy.Chunk)                      // of the result
 	Fail(error)                              // ends the collective; the first error counts
+	Device() Device                          // nil where the operand or the result is on the host
 }
 
 // Begin begins a round: one with a number that the other ranks use, too, or the next one without.
@@ -75,13 +76,19 @@ func (m *mesh) trim() {
 	}
 }
 
-// Enter has a rank take part in its next collective of the round. err is why it cannot: then the others fail.
-func (r *Round) Enter(in *ops.Instr, t ops.Type, party Party, err error) *Entry {
+// Next returns the number of the next collective of the round. All ranks begin theirs in the same order; they may enter
+// them in any order.
+func (r *Round) Next() (seq int) {
+	seq = r.begun
+	r.begun++
+	return seq
+}
+
+// Enter has a rank take part in a collective of the round. err is why it cannot: then the others fail.
+func (r *Round) Enter(seq int, in *ops.Instr, t ops.Type, party Party, err error) *Entry {
 	m := r.place.mesh
 	var after actions
 	m.all.mu.Lock()
-	seq := r.entered
-	r.entered++
 	e := m.meeting(r.key).enter(r.place, seq, in, t, party, err, &after)
 	m.all.mu.Unlock()
 	after.run()
@@ -108,7 +115,7 @@ func (mt *meeting) enter(p *Place, seq int, in *ops.Instr, t ops.Type, party Par
 	if err == nil {
 		err = mt.refusal(c, p.rank, in, t)
 	}
-	m := member{place: p, at: at, party: party}
+	m := member{place: p, at: at, party: party, device: party.Device()}
 	c.parties = append(c.parties, m)
 	switch {
 	case c.failed != nil:

@@ -27,6 +27,10 @@ const (
 	TypeMemoryAllocateInfo                                uint32 = 5          // VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO
 	TypeMemoryAllocateFlagsInfo                           uint32 = 1000060000 // VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO
 	TypeBufferDeviceAddressInfo                           uint32 = 1000244001 // VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO
+	TypeExternalMemoryBufferCreateInfo                    uint32 = 1000072000 // VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO
+	TypeImportMemoryHostPointerInfoEXT                    uint32 = 1000178000 // VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT
+	TypeMemoryHostPointerPropertiesEXT                    uint32 = 1000178001 // VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT
+	TypePhysicalDeviceExternalMemoryHostPropertiesEXT     uint32 = 1000178002 // VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT
 	TypePipelineCacheCreateInfo                           uint32 = 17         // VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO
 	TypeDescriptorSetLayoutCreateInfo                     uint32 = 32         // VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO
 	TypePipelineLayoutCreateInfo                          uint32 = 30         // VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO
@@ -55,9 +59,10 @@ const (
 	DebugUtilsMessageTypePerformanceEXT                 uint32 = 0x4    // VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT
 	ValidationFeatureEnableSynchronizationValidationEXT uint32 = 4      // VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT
 
-	QueueGraphics                      uint32 = 0x1 // VK_QUEUE_GRAPHICS_BIT
-	QueueCompute                       uint32 = 0x2 // VK_QUEUE_COMPUTE_BIT
-	ShaderFloatControlsIndependenceAll uint32 = 1   // VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL
+	QueueGraphics                          uint32 = 0x1  // VK_QUEUE_GRAPHICS_BIT
+	ExternalMemoryHandleTypeHostAllocation uint32 = 0x80 // VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
+	QueueCompute                           uint32 = 0x2  // VK_QUEUE_COMPUTE_BIT
+	ShaderFloatControlsIndependenceAll     uint32 = 1    // VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL
 
 	BufferUsageTransferSrc         uint32 = 0x1     // VK_BUFFER_USAGE_TRANSFER_SRC_BIT
 	BufferUsageTransferDst         uint32 = 0x2     // VK_BUFFER_USAGE_TRANSFER_DST_BIT

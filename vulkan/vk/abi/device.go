@@ -62,6 +62,25 @@ type (
 		Flags      uint32
 		DeviceMask uint32
 	}
+	ExternalMemoryBufferCreateInfo struct {
+		_           structs.HostLayout
+		SType       uint32
+		PNext       unsafe.Pointer
+		HandleTypes uint32
+	}
+	ImportMemoryHostPointerInfoEXT struct {
+		_            structs.HostLayout
+		SType        uint32
+		PNext        unsafe.Pointer
+		HandleType   uint32
+		PHostPointer unsafe.Pointer
+	}
+	MemoryHostPointerPropertiesEXT struct {
+		_              structs.HostLayout
+		SType          uint32
+		PNext          unsafe.Pointer
+		MemoryTypeBits uint32
+	}
 	BufferDeviceAddressInfo struct {
 		_      structs.HostLayout
 		SType  uint32

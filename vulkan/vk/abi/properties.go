@@ -236,6 +236,12 @@ type (
 		PNext              unsafe.Pointer
 		MaxPushDescriptors uint32
 	}
+	PhysicalDeviceExternalMemoryHostPropertiesEXT struct {
+		_                               structs.HostLayout
+		SType                           uint32
+		PNext                           unsafe.Pointer
+		MinImportedHostPointerAlignment uint64
+	}
 	QueueFamilyProperties struct {
 		_                           structs.HostLayout
 		QueueFlags                  uint32

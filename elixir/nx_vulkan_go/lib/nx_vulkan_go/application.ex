@@ -10,6 +10,7 @@ defmodule NxVulkanGo.Application do
       {DynamicSupervisor, name: NxVulkanGo.ConnectionSupervisor, strategy: :one_for_one},
       NxVulkanGo.Distribution,
       NxVulkanGo.Launcher,
+      NxVulkanGo.Cluster,
       {DynamicSupervisor, name: NxVulkanGo.SessionSupervisor, strategy: :one_for_one},
       NxVulkanGo.Session.Registry,
       NxVulkanGo.Compiler.LoadedCode,

@@ -10,7 +10,8 @@ defmodule NxVulkanGo.Backend do
 
   ## Options
 
-    * `:device` - index of the device (default: `config :nx_vulkan_go, device: n`, or 0)
+    * `:device` - index of the device, or `:auto` for the least used one when this VM first needs it; see
+      `NxVulkanGo.Cluster` (default: `config :nx_vulkan_go, device: n`, or 0)
     * `:server` - name of the node (default: `config :nx_vulkan_go, server: name`, or a server
       that `NxVulkanGo.Launcher` starts)
 

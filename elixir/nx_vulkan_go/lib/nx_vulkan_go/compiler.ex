@@ -128,10 +128,7 @@ defmodule NxVulkanGo.Compiler do
     Shard.ranks!(mesh, args_list)
     own = Options.compiler!(options)
 
-    if own[:device] do
-      raise ArgumentError, "a sharded function takes no :device: partition n runs on device n"
-    end
-
+    without_device!(own)
     cached = {key, types(vars), names(own), mesh.shape, shardings, own[:server]}
 
     shard =
@@ -153,13 +150,55 @@ defmodule NxVulkanGo.Compiler do
   @doc false
   def explain(fun, args, options) do
     options = Options.explain!(options)
-    program = fun |> Nx.Defn.debug_expr_apply(args) |> build(names(options), [])
-    %Explanation{program: program, parts: parts(program, options)}
+    {mesh, options} = Keyword.pop(options, :mesh)
+    {shardings, options} = Keyword.pop(options, :input_shardings)
+
+    if mesh do
+      explain_shards(fun, args, mesh, shardings, options)
+    else
+      program = fun |> Nx.Defn.debug_expr_apply(args) |> build(names(options), [])
+      %Explanation{program: program, parts: parts(program, options)}
+    end
   end
 
-  defp parts(%Program{key: key} = program, options) do
-    session = Registry.fetch!(options)
+  # The arguments are those of a partition, as for a call.
+  defp explain_shards(fun, args, mesh, shardings, options) do
+    vars = for arg <- args, do: Composite.traverse(arg, &Nx.to_template/1)
+    {found, vars} = Sharding.parse!(mesh, shardings, vars)
+    without_device!(options)
 
+    case fun |> Nx.Defn.debug_expr_apply(vars) |> build(names(options), []) do
+      %Program{} = program ->
+        shard = Shard.divide!(program, mesh, found, options)
+        {share, session} = Shard.first(shard, options)
+        parts = parts(share, session, options)
+        %Explanation{program: program, parts: parts, shards: shards(shard)}
+
+      unsupported ->
+        %Explanation{program: unsupported, parts: []}
+    end
+  end
+
+  defp shards(%Shard{} = shard) do
+    %{
+      mesh: shard.mesh.shape,
+      arguments: Enum.take(shard.params, length(shard.program.inputs)),
+      results: shard.values,
+      collectives:
+        for({op, text, bytes} <- shard.notes, do: %{operation: op, what: text, bytes: bytes})
+    }
+  end
+
+  defp without_device!(options) do
+    if options[:device] do
+      raise ArgumentError, "a sharded function takes no :device: partition n runs on device n"
+    end
+  end
+
+  defp parts(%Program{} = program, options), do: parts(program, Registry.fetch!(options), options)
+  defp parts({:unsupported, _reason}, _options), do: []
+
+  defp parts(%{key: key} = program, session, options) do
     request =
       case {options[:target], options[:profile]} do
         {nil, yes} when yes in [nil, false] -> {:explain, key}
@@ -170,8 +209,6 @@ defmodule NxVulkanGo.Compiler do
 
     for part <- Session.call!(session, request, program), do: Map.put_new(part, :measured, nil)
   end
-
-  defp parts({:unsupported, _reason}, _options), do: []
 
   defp explain_ways({target, profile}) do
     "NxVulkanGo.explain/3 takes profile: true, or target: :gpu, of which nothing is measured; " <>

@@ -8,7 +8,7 @@ defmodule NxVulkanGo.Explanation do
   alias NxVulkanGo.Units
 
   @enforce_keys [:program, :parts]
-  defstruct @enforce_keys
+  defstruct @enforce_keys ++ [shards: nil]
 
   @typedoc """
   A part of a program: one instruction, or several fused ones. `why` has a line for the
@@ -34,10 +34,24 @@ defmodule NxVulkanGo.Explanation do
           measured: float | nil
         }
 
+  @typedoc """
+  How a program is divided over a mesh. A sharding has, for each dimension, the axes of the mesh that divide
+  it. `collectives` are the exchanges of the devices, in order, and the operations that each device carries
+  out whole. `bytes` are those that arrive at a device each time.
+  """
+  @type shards :: %{
+          mesh: tuple,
+          arguments: [[[non_neg_integer]]],
+          results: [{atom, tuple, [[non_neg_integer]]}],
+          collectives: [%{operation: atom, what: String.t(), bytes: non_neg_integer}]
+        }
+
   @type t :: %__MODULE__{
           # the reason where the function cannot be compiled
           program: struct | {:unsupported, String.t()},
-          parts: [part]
+          parts: [part],
+          # nil where the function is not divided
+          shards: nil | shards
         }
 
   @doc "Returns a map for each part, in the order in which they run, for tables."
@@ -65,7 +79,49 @@ defmodule NxVulkanGo.Explanation do
   """
   @spec text(t) :: String.t()
   def text(%__MODULE__{program: program} = explanation),
-    do: Listing.format(program) <> table(explanation)
+    do: Listing.format(program) <> divided(explanation.shards) <> table(explanation)
+
+  defp divided(nil), do: ""
+
+  defp divided(%{mesh: mesh} = shards) do
+    arguments =
+      for {axes, i} <- Enum.with_index(shards.arguments),
+          do: "  argument #{i}: #{sharding(axes)}\n"
+
+    results =
+      for {{type, shape, axes}, i} <- Enum.with_index(shards.results) do
+        "  result #{i}: #{type}#{inspect(Tuple.to_list(shape), charlists: :as_lists)}, #{sharding(axes)}\n"
+      end
+
+    collectives =
+      for c <- shards.collectives,
+          do: "  #{String.pad_leading(Units.bytes(c.bytes), 10)}  #{c.what} (#{c.operation})\n"
+
+    total = shards.collectives |> Enum.map(& &1.bytes) |> Enum.sum()
+
+    IO.iodata_to_binary([
+      "\nmesh #{inspect(mesh)}\n",
+      arguments,
+      results,
+      if(collectives == [], do: "  nothing is exchanged\n", else: []),
+      collectives,
+      if(collectives == [],
+        do: [],
+        else: "  #{String.pad_leading(Units.bytes(total), 10)}  in all\n"
+      )
+    ])
+  end
+
+  # dimension 0 by axis 0 of the mesh
+  defp sharding(axes) do
+    case for({[_ | _] = list, d} <- Enum.with_index(axes), do: "dimension #{d} by #{by(list)}") do
+      [] -> "whole on each device"
+      list -> Enum.join(list, ", ")
+    end
+  end
+
+  defp by([axis]), do: "axis #{axis}"
+  defp by(axes), do: "axes #{Enum.join(axes, ", ")}"
 
   defp table(%{parts: []}), do: ""
 

@@ -11,7 +11,7 @@ defmodule NxVulkanGo.Options do
 
   `compiler: NxVulkanGo` takes `:server`, `:device`, `:hooks` and `:callback_timeout`, and for
   `Nx.Defn.shard_jit/3` `:input_shardings`.
-  `NxVulkanGo.explain/3` takes `:profile` and `:target` as well. Options of other libraries are known and
+  `NxVulkanGo.explain/3` takes `:profile`, `:target`, `:mesh` and `:input_shardings` as well. Options of other libraries are known and
   ignored, so that a program can change its compiler and nothing else:
 
     * of Nx, `Nx.Serving` and `Nx.Defn.Evaluator`: `:compiler`, `:on_conflict`, `:batch_keys`,
@@ -38,7 +38,7 @@ defmodule NxVulkanGo.Options do
 
   @backend [:device, :server]
   @compiler [:device, :server, :hooks, :callback_timeout]
-  @explain [:profile, :target | @compiler]
+  @explain [:profile, :target, :mesh, :input_shardings | @compiler]
 
   @ignored [:compiler, :on_conflict, :batch_keys, :max_concurrency, :garbage_collect] ++
              [:debug_options, :client, :device_id, :precision, :cache, :debug, :lazy_transfers] ++
@@ -85,9 +85,11 @@ defmodule NxVulkanGo.Options do
        when (is_integer(device) and device >= 0) or is_nil(device),
        do: :ok
 
+  defp backend_option!({:device, :auto}), do: :ok
+
   defp backend_option!({:device, device}) do
     raise ArgumentError,
-          ":device must be the index of a device, see NxVulkanGo.devices/1, got: #{inspect(device)}"
+          ":device must be the index of a device, see NxVulkanGo.devices/1, or :auto, got: #{inspect(device)}"
   end
 
   defp backend_option!({:server, server}) when is_atom(server), do: :ok

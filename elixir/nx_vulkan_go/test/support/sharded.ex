@@ -21,6 +21,19 @@ defmodule NxVulkanGo.Sharded do
     error -> {error.__struct__, Exception.message(error)}
   end
 
+  @doc "Explains a sharded function; returns the shards and the text, or the error."
+  def explain(name, shape, shardings, args) do
+    explanation =
+      NxVulkanGo.explain(fun(name), args,
+        mesh: %Mesh{name: "mesh", shape: shape},
+        input_shardings: shardings
+      )
+
+    {explanation.shards, "#{explanation}", length(explanation.parts)}
+  rescue
+    error -> {error.__struct__, Exception.message(error)}
+  end
+
   defp described(%Nx.Tensor{} = t),
     do: {t.type, t.shape, Nx.to_flat_list(t), t.data.session.device}
 
@@ -37,6 +50,7 @@ defmodule NxVulkanGo.Sharded do
   defp fun(:strided), do: &Nx.window_sum(&1, {2, 2}, strides: [2, 2])
   defp fun(:same), do: &Nx.window_sum(&1, {2, 2}, strides: [1, 1], padding: :same)
   defp fun(:valid), do: &Nx.window_sum(&1, {2, 2}, strides: [1, 1], padding: :valid)
+  defp fun(:dot), do: &Nx.dot/2
   defp fun(:hook), do: &Nx.Defn.Kernel.print_value/1
 
   @doc "A step of gradient descent on two partitions, and the step on the whole; the greatest difference."

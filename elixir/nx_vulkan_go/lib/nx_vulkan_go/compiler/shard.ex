@@ -12,7 +12,7 @@ defmodule NxVulkanGo.Compiler.Shard do
   alias NxVulkanGo.Session.{Mesh, Registry}
 
   @enforce_keys [:program, :mesh, :params, :results]
-  defstruct @enforce_keys ++ [notes: []]
+  defstruct @enforce_keys ++ [notes: [], values: []]
 
   @type t :: %__MODULE__{
           # of the whole
@@ -23,7 +23,9 @@ defmodule NxVulkanGo.Compiler.Shard do
           # type and shape of the part of each result
           results: [Nx.Tensor.t()],
           # {operation, text, bytes}: the collectives, and what is carried out whole
-          notes: [{atom, String.t(), non_neg_integer}]
+          notes: [{atom, String.t(), non_neg_integer}],
+          # of each result of the program, whole
+          values: [{atom, tuple, Sharding.t()}]
         }
 
   @doc "Checks the number of argument lists, and returns the number of ranks."
@@ -60,10 +62,16 @@ defmodule NxVulkanGo.Compiler.Shard do
         %{result | shape: Sharding.part(result.shape, axes, mesh)}
       end)
 
-    %{shard | results: results, notes: notes}
+    values = for {{type, shape}, axes} <- values, do: {type, shape, axes}
+    %{shard | results: results, notes: notes, values: values}
   end
 
   defp whole(shape), do: List.duplicate([], tuple_size(shape))
+
+  @doc "Returns the program of the first rank as its server knows it, and the session that has it."
+  @spec first(t, keyword) :: {map, Session.t()}
+  def first(%__MODULE__{} = shard, options),
+    do: {share(shard, 0), Mesh.join!(Registry.fetch!(Keyword.put(options, :device, 0)))}
 
   # The program of a rank.
   defp share(%__MODULE__{program: program, mesh: mesh, params: params}, rank) do

@@ -6,7 +6,7 @@ defmodule NxVulkanGo.Session.Registry do
 
   use GenServer
 
-  alias NxVulkanGo.{Distribution, Launcher, Options, Session}
+  alias NxVulkanGo.{Cluster, Distribution, Launcher, Options, Session}
 
   @supervisor NxVulkanGo.SessionSupervisor
   # Starting a server may include building it.
@@ -104,6 +104,7 @@ defmodule NxVulkanGo.Session.Registry do
       {:reply, {:ok, session}, state}
     else
       device = device || Application.get_env(:nx_vulkan_go, :device, 0)
+      # The least used device is looked for once: the session stays there.
       answer = Launcher.with_output_to(group_leader, fn -> open(key, server, device) end)
       {:reply, answer, watch(state, answer)}
     end
@@ -131,13 +132,18 @@ defmodule NxVulkanGo.Session.Registry do
   defp watch(state, _error), do: state
 
   defp open(key, server, device) do
-    with {:ok, session} <- find_or_start(fetch_server!(server), device) do
+    server = fetch_server!(server)
+
+    with {:ok, session} <- find_or_start(server, placed(server, device)) do
       :persistent_term.put({__MODULE__, key}, session)
       {:ok, session}
     end
   rescue
     error in [NxVulkanGo.Error, ArgumentError] -> {:error, error}
   end
+
+  defp placed(server, :auto), do: Cluster.least_used!(server)
+  defp placed(_server, device), do: device
 
   # Different options may name the same device.
   defp find_or_start(server, device) do

@@ -56,6 +56,44 @@ defmodule NxVulkanGo.Compiler.ShardTest do
     assert shard(peer, :add, {2, 2}, [%{-2 => [0], -1 => [1]}, %{0 => [0]}], xy()) == want
   end
 
+  test "explain has the shardings and the collectives with their bytes", %{peer: peer} do
+    x = Nx.template({3, 8}, :f32)
+    w = Nx.template({8, 5}, :f32)
+
+    # The contracted dimension is divided, so the products are summed over both partitions.
+    assert {shards, text, parts} =
+             Sharded.on(peer, :explain, [:dot, {2}, [%{1 => [0]}, %{0 => [0]}], [x, w]])
+
+    assert shards.mesh == {2}
+    assert shards.arguments == [[[], [0]], [[0], []]]
+    assert shards.results == [{:f32, {3, 5}, [[], []]}]
+    assert [%{operation: :dot, what: what, bytes: 60}] = shards.collectives
+    assert what =~ "all_reduce"
+    assert parts > 0
+
+    for line <- [
+          "mesh {2}",
+          "argument 0: dimension 1 by axis 0",
+          "result 0: f32[3, 5], whole",
+          "60 B"
+        ],
+        do: assert(text =~ line, text)
+
+    # Rows alone are divided: nothing is exchanged.
+    assert {%{collectives: [], results: [{_, {6, 5}, [[0], []]}]}, text, _} =
+             Sharded.on(peer, :explain, [
+               :dot,
+               {2},
+               [%{0 => [0]}, %{}],
+               [x, Nx.template({8, 5}, :f32)]
+             ])
+
+    assert text =~ "nothing is exchanged"
+
+    assert {ArgumentError, _} =
+             Sharded.on(peer, :explain, [:dot, {2}, [%{0 => [1]}, %{}], [x, w]])
+  end
+
   test "a mesh of three axes", %{peer: peer} do
     args = for i <- 0..3, do: [Nx.reshape(Nx.iota({4}), {2, 2, 1}) |> Nx.add(4 * i)]
     by = [%{0 => [0], 1 => [1], 2 => [2]}]

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"time"
+
+	"nxvk/node/bench/mesh"
+	"nxvk/vulkan"
+)
+
+// benchMesh measures several devices.
+func benchMesh(ctx context.Context, args []string) error {
+	f := flags("bench mesh")
+	var c mesh.Config
+	f.list("device", &c.Devices, "`device` by index, name or UUID, or host; may be repeated, and may name one more than once (default: all of the best kind)")
+	f.IntVar(&c.Least, "least", 16<<10, "`bytes` of the smallest value that is copied and reduced")
+	f.IntVar(&c.Most, "most", 256<<20, "`bytes` of the largest one")
+	f.IntVar(&c.Hidden, "hidden", 4096, "`size` of the layers of the network")
+	f.IntVar(&c.Batch, "batch", 16384, "`rows` of a step of training, of all devices together")
+	f.DurationVar(&c.Time, "time", time.Second, "`duration` for which each row is measured at least")
+	f.BoolVar(&c.JSON, "json", false, "print a JSON line for each row")
+	if err := f.parse(args); err != nil {
+		return err
+	}
+	if err := f.noArgs(); err != nil {
+		return err
+	}
+	if len(c.Devices) == 0 {
+		infos, err := vulkan.Devices()
+		if err != nil {
+			return err
+		}
+		for i, info := range infos {
+			if info.Kind == infos[0].Kind {
+				c.Devices = append(c.Devices, strconv.Itoa(i))
+			}
+		}
+	}
+	return mesh.Measure(ctx, os.Stdout, c)
+}

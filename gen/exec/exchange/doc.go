@@ -1,0 +1,13 @@
+// Package exchange has a device carry out its part of a collective over memory that all devices of the group
+// share (package mesh/schedule): copies between its own memory and the shared memory, and combinations.
+//
+// The shared memory is that of the process, which each device imports (vulkan.HostMemory). Kernels and copies
+// reach it over the bus, so no processor touches the bytes. A combination is one kernel, made by package synth as
+// that of a fusion: it reads the chunks of all ranks, combines them in the order of the group, and writes the
+// result to the memory of the rank and to the shared one. Sums and products of bf16 and f16 are rounded once.
+//
+// A step is one submission. Its commands touch different bytes, so there is no barrier between them, and the device
+// reads and writes over its bus at the same time.
+//
+// The package refuses to know sessions and queues, and what other ranks do. Start reading at Rank.Open.
+package exchange

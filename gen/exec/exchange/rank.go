@@ -1,0 +1,163 @@
+package exchange
+
+import (
+	"fmt"
+
+	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/mesh/schedule"
+	"nxvk/ops"
+	"nxvk/vulkan"
+)
+
+// Config is what a Rank works with.
+type Config struct {
+	Device  *vulkan.Device
+	Feed    *feed.Feed // of this collective alone
+	Kernels *kernels.Cache
+	Post    func(func())      // runs a function on the goroutine of the Rank
+	Error   func(error) error // gives an error of package vulkan its kind
+}
+
+// Rank is a device in a collective. All methods are for the goroutine of its Executor.
+type Rank struct {
+	cfg    Config
+	in     *ops.Instr
+	typ    ops.Type
+	memory [3]*vulkan.Buffer     // by schedule.Memory
+	plans  map[int]*kernels.Plan // of combinations, by bytes
+}
+
+// NewRank returns the part of a device in a collective on operands of a type.
+func NewRank(cfg Config, in *ops.Instr, t ops.Type, operand, result *vulkan.Buffer) *Rank {
+	return &Rank{cfg: cfg, in: in, typ: t, memory: [3]*vulkan.Buffer{schedule.Operand: operand, schedule.Result: result},
+		plans: make(map[int]*kernels.Plan)}
+}
+
+// Open makes the device ready: it imports the shared memory, unless it has it, and compiles the kernels. ready is
+// called once, with the buffer of the shared memory, or with the reason why the device cannot take part.
+func (r *Rank) Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedule.Schedule, at int, ready func(*vulkan.Buffer, error)) {
+	shared, fail := have, func(err error) { ready(nil, err) }
+	if have == nil {
+		var err error
+		if shared, err = r.cfg.Device.Import(mem); err != nil {
+			fail(err)
+			return
+		}
+		fail = func(err error) {
+			shared.Free()
+			ready(nil, err)
+		}
+	}
+	r.memory[schedule.Shared] = shared
+	sizes := s.Combined(at)
+	left := 1
+	var failed error
+	one := func(err error) {
+		if failed == nil {
+			failed = err
+		}
+		if left--; left > 0 {
+			return
+		}
+		if failed != nil {
+			fail(failed)
+			return
+		}
+		ready(shared, nil)
+	}
+	for _, n := range sizes {
+		left++
+		r.prepare(n, s.Ranks(), one)
+	}
+	one(nil)
+}
+
+// prepare makes the kernel that combines n bytes of each rank.
+func (r *Rank) prepare(n, ranks int, done func(error)) {
+	elements := n / r.typ.DType.Size()
+	op, d, results := r.in.Combiner(), r.typ.DType, 1
+	if r.in.Op == ops.AllReduce {
+		results = 2
+	}
+	p := r.cfg.Kernels.Fusion(combinationKey(op, d, ranks, results, elements), lowerCombination(op, d, ranks, results, elements))
+	r.plans[n] = p
+	made := func() {
+		switch {
+		case p.Err != nil:
+			done(p.Err)
+		case len(p.Temps) > 0 || p.Alias >= 0 || len(p.Checks) > 0:
+			done(fmt.Errorf("the kernel that combines chunks needs more than its operands"))
+		default:
+			r.whenReady(p, done)
+		}
+	}
+	if p.Err == kernels.ErrBeingMade {
+		p.Then(made)
+		return
+	}
+	made()
+}
+
+// whenReady calls then once the kernels of a plan are there.
+func (r *Rank) whenReady(p *kernels.Plan, then func(error)) {
+	k, err := r.cfg.Kernels.Ready(p)
+	if k == nil {
+		then(err)
+		return
+	}
+	k.Then(func() { r.whenReady(p, then) })
+}
+
+// Step carries out commands. done is called once, from any goroutine, when the device has, or with an error.
+func (r *Rank) Step(list []schedule.Command, done func(error)) {
+	for _, c := range list {
+		if p := r.plans[c.Bytes]; len(c.From) > 1 {
+			// Kernels that have not been used for long make room for others.
+			if k, err := r.cfg.Kernels.Ready(p); k != nil || err != nil {
+				r.whenReady(p, func(err error) {
+					if err != nil {
+						done(err)
+						return
+					}
+					r.Step(list, done)
+				})
+				return
+			}
+		}
+	}
+	f := r.cfg.Feed
+	for _, c := range list {
+		if err := r.record(c); err != nil {
+			done(r.cfg.Error(err))
+			return
+		}
+	}
+	ticket, err := f.Submit()
+	if err != nil {
+		done(r.cfg.Error(err))
+		return
+	}
+	r.cfg.Device.Notify(ticket, func(err error) {
+		if err == nil {
+			done(nil)
+			return
+		}
+		r.cfg.Post(func() { done(r.cfg.Error(err)) })
+	})
+}
+
+// record records a command.
+func (r *Rank) record(c schedule.Command) error {
+	if len(c.From) > 1 {
+		return r.combine(c)
+	}
+	for _, to := range c.To {
+		dst, src := vulkan.Arg{Buffer: r.memory[to.In], Offset: to.Offset}, vulkan.Arg{Buffer: r.memory[c.From[0].In], Offset: c.From[0].Offset}
+		if err := r.cfg.Feed.Stream().Copy(dst, src, c.Bytes); err != nil {
+			return err
+		}
+		r.cfg.Feed.Note()
+	}
+	return nil
+}

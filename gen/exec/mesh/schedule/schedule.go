@@ -1,0 +1,239 @@
+package schedule
+
+import "nxvk/ops"
+
+const (
+	// Lag is how many steps a phase of a chunk comes after the one before.
+	Lag = 2
+	// slots is how many chunks the shared memory holds: one is written Lag steps before it is read, and is
+	// written again when all ranks have read it, Lag steps later.
+	slots = 2 * Lag
+	// align is the alignment of parts and chunks, which suits the kernels and bindings of all devices.
+	align = 256
+	// leastChunk and mostChunk bound the bytes of a rank's operand that a step moves, where there are so many. A
+	// small operand has few chunks, since each step costs some microseconds beside its bytes.
+	leastChunk, mostChunk = 512 << 10, 4 << 20
+	// chunks is how many there are between these bounds.
+	chunks = 16
+)
+
+// Memory is a place of bytes.
+type Memory uint8
+
+// The memories of a rank.
+const (
+	Operand Memory = iota // of this rank
+	Result                // of this rank
+	Shared                // by all ranks
+)
+
+// Ref names bytes of a memory.
+type Ref struct {
+	In     Memory
+	Offset int
+}
+
+// Command is a part of a step. It combines the bytes of From, in this order, or copies them where there is one, to
+// all of To.
+type Command struct {
+	From, To []Ref
+	Bytes    int
+}
+
+// Crosses counts the bytes that cross the bus of the device.
+func (c *Command) Crosses() (n int) {
+	for _, list := range [][]Ref{c.From, c.To} {
+		for _, r := range list {
+			if r.In == Shared {
+				n += c.Bytes
+			}
+		}
+	}
+	return n
+}
+
+// Schedule is a collective of a group.
+type Schedule struct {
+	op     ops.Op
+	ranks  int
+	bytes  int // of an operand
+	part   int // bytes from the beginning of one part to the next; all of the operand where it is not divided
+	chunk  int // bytes of each part that a step moves
+	chunks int
+	phases []phase
+}
+
+// phase lists the commands of the rank at a place of the group for the chunk of all parts at an offset.
+type phase func(s *Schedule, at, slot, off int) []Command
+
+// New returns the schedule of a collective on operands of so many bytes each. It reports false where parts begin
+// where kernels cannot.
+func New(op ops.Op, ranks, bytes int) (*Schedule, bool) {
+	s := &Schedule{op: op, ranks: ranks, bytes: bytes, part: bytes / ranks}
+	share := ranks // of a step that a chunk of a part is
+	switch op {
+	case ops.AllReduce:
+		s.part = roundUp((bytes + ranks - 1) / ranks)
+		s.phases = []phase{(*Schedule).scatter, (*Schedule).combine, (*Schedule).gather}
+	case ops.ReduceScatter:
+		s.phases = []phase{(*Schedule).scatter, (*Schedule).combine}
+		if s.part%align != 0 {
+			return nil, false
+		}
+	case ops.AllToAll:
+		s.phases = []phase{(*Schedule).exchange, (*Schedule).collect}
+	case ops.AllGather:
+		s.part, share = bytes, 1
+		s.phases = []phase{(*Schedule).publish, (*Schedule).gather}
+	case ops.CollectiveBroadcast:
+		s.part, share = bytes, 1
+		s.phases = []phase{(*Schedule).announce, (*Schedule).take}
+	}
+	if ranks < 2 || s.part == 0 {
+		return nil, false
+	}
+	s.chunk = min(roundUp(min(max(bytes/chunks, leastChunk), mostChunk)/share), roundUp(s.part))
+	s.chunks = (s.part + s.chunk - 1) / s.chunk
+	return s, true
+}
+
+func roundUp(n int) int { return (n + align - 1) / align * align }
+
+// Ranks counts the ranks of the group.
+func (s *Schedule) Ranks() int { return s.ranks }
+
+// Steps counts the steps.
+func (s *Schedule) Steps() int { return s.chunks + Lag*(len(s.phases)-1) }
+
+// SharedBytes is how much memory the ranks share.
+func (s *Schedule) SharedBytes() int { return slots * s.slotBytes() }
+
+// A slot has a chunk of each part of each rank, and behind them one of each part that is combined.
+func (s *Schedule) slotBytes() int { return (s.ranks + 1) * s.ranks * s.chunk }
+
+// given is where rank `from` shares its chunk of a part.
+func (s *Schedule) given(slot, from, part int) Ref {
+	return Ref{Shared, slot*s.slotBytes() + (from*s.ranks+part)*s.chunk}
+}
+
+// whole is where the chunk of a part is that all ranks take.
+func (s *Schedule) whole(slot, part int) Ref { return s.given(slot, s.ranks, part) }
+
+// Commands lists what the rank at a place of the group does in a step. What is read over the bus comes first,
+// since it takes longest to arrive.
+func (s *Schedule) Commands(step, at int) (list []Command) {
+	for p := len(s.phases) - 1; p >= 0; p-- {
+		if k := step - Lag*p; k >= 0 && k < s.chunks {
+			list = append(list, s.phases[p](s, at, k%slots, k*s.chunk)...)
+		}
+	}
+	return list
+}
+
+// length is how much a part has at an offset.
+func (s *Schedule) length(part, off int) int {
+	end := s.part
+	if s.op == ops.AllReduce {
+		end = min(end, s.bytes-part*s.part) // the last ones are shorter, perhaps empty
+	}
+	return max(0, min(s.chunk, end-off))
+}
+
+// Combined lists the different numbers of bytes that a rank combines at once.
+func (s *Schedule) Combined(at int) (list []int) {
+	if s.op != ops.AllReduce && s.op != ops.ReduceScatter {
+		return nil
+	}
+	for k := range s.chunks {
+		if n := s.length(at, k*s.chunk); n > 0 && (len(list) == 0 || list[len(list)-1] != n) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// copyTo adds a copy, unless it is of nothing.
+func copyTo(list []Command, n int, from Ref, to ...Ref) []Command {
+	if n == 0 {
+		return list
+	}
+	return append(list, Command{From: []Ref{from}, To: to, Bytes: n})
+}
+
+// scatter shares the parts of the other ranks.
+func (s *Schedule) scatter(at, slot, off int) (list []Command) {
+	for j := range s.ranks {
+		if j != at {
+			list = copyTo(list, s.length(j, off), Ref{Operand, j*s.part + off}, s.given(slot, at, j))
+		}
+	}
+	return list
+}
+
+// combine combines the part of this rank.
+func (s *Schedule) combine(at, slot, off int) []Command {
+	c := Command{Bytes: s.length(at, off), To: []Ref{{Result, off}}}
+	if c.Bytes == 0 {
+		return nil
+	}
+	if s.op == ops.AllReduce {
+		c.To = []Ref{{Result, at*s.part + off}, s.whole(slot, at)}
+	}
+	for r := range s.ranks {
+		from := s.given(slot, r, at)
+		if r == at {
+			from = Ref{Operand, at*s.part + off}
+		}
+		c.From = append(c.From, from)
+	}
+	return []Command{c}
+}
+
+// gather takes what the other ranks have.
+func (s *Schedule) gather(at, slot, off int) (list []Command) {
+	for j := range s.ranks {
+		if j != at {
+			list = copyTo(list, s.length(j, off), s.whole(slot, j), Ref{Result, j*s.part + off})
+		}
+	}
+	return list
+}
+
+// publish shares what this rank has.
+func (s *Schedule) publish(at, slot, off int) []Command {
+	n := s.length(at, off)
+	return copyTo(copyTo(nil, n, Ref{Operand, off}, s.whole(slot, at)), n, Ref{Operand, off}, Ref{Result, at*s.part + off})
+}
+
+// announce has the first rank share what it has.
+func (s *Schedule) announce(at, slot, off int) []Command {
+	if at > 0 {
+		return nil
+	}
+	n := s.length(0, off)
+	return copyTo(copyTo(nil, n, Ref{Operand, off}, s.whole(slot, 0)), n, Ref{Operand, off}, Ref{Result, off})
+}
+
+// take takes what the first rank has.
+func (s *Schedule) take(at, slot, off int) []Command {
+	if at == 0 {
+		return nil
+	}
+	return copyTo(nil, s.length(0, off), s.whole(slot, 0), Ref{Result, off})
+}
+
+// exchange shares the parts of the other ranks, and keeps its own.
+func (s *Schedule) exchange(at, slot, off int) []Command {
+	own := at*s.part + off
+	return copyTo(s.scatter(at, slot, off), s.length(at, off), Ref{Operand, own}, Ref{Result, own})
+}
+
+// collect takes what the other ranks have for this one.
+func (s *Schedule) collect(at, slot, off int) (list []Command) {
+	for j := range s.ranks {
+		if j != at {
+			list = copyTo(list, s.length(at, off), s.given(slot, j, at), Ref{Result, j*s.part + off})
+		}
+	}
+	return list
+}

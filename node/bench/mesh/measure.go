@@ -1,0 +1,175 @@
+package mesh
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"nxvk/ops"
+)
+
+// Config has the settings of Measure.
+type Config struct {
+	Devices []string // by index, name or UUID, or host; the same one may be named more than once
+	Least   int      // bytes of the smallest value
+	Most    int      // bytes of the largest value
+	Hidden  int      // the size of the layers of the network
+	Batch   int      // its rows, of all devices together
+	Time    time.Duration
+	JSON    bool // a line for each row instead of a table
+}
+
+// Row is a measurement.
+type Row struct {
+	What    string  `json:"what"`    // copy, copies both ways, all_reduce, step
+	Devices []int   `json:"devices"` // by their place in the configuration
+	Bytes   int     `json:"bytes,omitempty"`
+	Micros  float64 `json:"micros"`          // a round, the mean
+	GBs     float64 `json:"gbs,omitempty"`   // what crosses the bus of a device in the busier direction
+	Times   float64 `json:"times,omitempty"` // as fast as the first device alone
+	Rounds  int     `json:"rounds"`
+}
+
+// report prints rows.
+type report struct {
+	out  io.Writer
+	json bool
+}
+
+// Measure measures copies between the first two devices, all_reduce on the first two, three and so on, and a step of
+// training of a network of two layers on one device and on several, with its gradients summed by all_reduce.
+func Measure(ctx context.Context, out io.Writer, c Config) error {
+	if len(c.Devices) < 2 {
+		return fmt.Errorf("a mesh has two devices or more; there is %d: name one device more than once to try", len(c.Devices))
+	}
+	sides, err := Open(c.Devices)
+	if err != nil {
+		return err
+	}
+	defer sides.Close()
+	r := &report{out: out, json: c.JSON}
+	r.head(sides)
+	for bytes := c.Least; bytes <= c.Most; bytes *= 4 {
+		if err := sides.copies(ctx, r, bytes, c.Time); err != nil {
+			return err
+		}
+	}
+	for n := 2; n <= len(sides); n++ {
+		for bytes := c.Least; bytes <= c.Most; bytes *= 4 {
+			if err := sides[:n].reduce(ctx, r, bytes, c.Time); err != nil {
+				return err
+			}
+		}
+	}
+	return sides.train(ctx, r, c)
+}
+
+func (r *report) head(sides Sides) {
+	for i, s := range sides {
+		if r.json {
+			json.NewEncoder(r.out).Encode(map[string]any{"device": i, "name": s.Name})
+			continue
+		}
+		fmt.Fprintf(r.out, "device %d: %s\n", i, s.Name)
+	}
+	if !r.json {
+		fmt.Fprintf(r.out, "%-16s %-12s %12s %12s %9s %7s\n", "", "devices", "bytes", "time", "GB/s", "times")
+	}
+}
+
+func (r *report) add(row Row) error {
+	if r.json {
+		return json.NewEncoder(r.out).Encode(row)
+	}
+	number := func(x float64, format string) string {
+		if x == 0 {
+			return ""
+		}
+		return fmt.Sprintf(format, x)
+	}
+	took := time.Duration(row.Micros * float64(time.Microsecond)).Round(time.Microsecond / 10)
+	_, err := fmt.Fprintf(r.out, "%-16s %-12s %12s %12v %9s %7s\n", row.What, fmt.Sprint(row.Devices), number(float64(row.Bytes), "%.0f"), took,
+		number(row.GBs, "%.2f"), number(row.Times, "%.2f"))
+	return err
+}
+
+// rounds has all sides do something at the same time, again and again for a time, and returns the mean time of a round.
+func (all Sides) rounds(ctx context.Context, least time.Duration, f func(rank int, s *Side) error) (n int, micros float64, err error) {
+	round := func() error {
+		errs := make([]error, len(all))
+		var wait sync.WaitGroup
+		for i, s := range all {
+			wait.Go(func() { errs[i] = f(i, s) })
+		}
+		wait.Wait()
+		return errors.Join(append(errs, ctx.Err())...)
+	}
+	for range 2 { // memory is taken, and kernels are compiled
+		if err := round(); err != nil {
+			return 0, 0, err
+		}
+	}
+	start := time.Now()
+	for ; n == 0 || time.Since(start) < least; n++ {
+		if err := round(); err != nil {
+			return 0, 0, err
+		}
+	}
+	return n, float64(time.Since(start).Nanoseconds()) / 1e3 / float64(n), nil
+}
+
+func (all Sides) each(f func(rank int, s *Side) error) error {
+	errs := make([]error, len(all))
+	for i, s := range all {
+		errs[i] = f(i, s)
+	}
+	return errors.Join(errs...)
+}
+
+// copies measures values that the first two sides import from each other.
+func (all Sides) copies(ctx context.Context, r *report, bytes int, least time.Duration) error {
+	two := all[:2]
+	if err := two.each(func(_ int, s *Side) error { return s.Provide(bytes) }); err != nil {
+		return err
+	}
+	for _, to := range []Sides{two[1:], two} {
+		what, devices := "copy", []int{0, 1}
+		if len(to) == 2 {
+			what = "copy both ways"
+		}
+		n, micros, err := to.rounds(ctx, least, func(i int, s *Side) error { return s.Take(two[len(to)-1-i], bytes) })
+		if err != nil {
+			return err
+		}
+		if err := r.add(Row{What: what, Devices: devices, Bytes: bytes, Micros: micros, GBs: float64(bytes) / micros / 1e3, Rounds: n}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reduce measures all_reduce of f32. Of n devices, each has to read 2(n - 1)/n times its operand of the others.
+func (all Sides) reduce(ctx context.Context, r *report, bytes int, least time.Duration) error {
+	n := len(all)
+	id := fmt.Sprint("reduce ", n, " ", bytes)
+	err := all.each(func(i int, s *Side) error { return errors.Join(s.join(id, i, n), s.Provide(bytes)) })
+	if err != nil {
+		return err
+	}
+	group := ops.AllAxes(n)
+	rounds, micros, err := all.rounds(ctx, least, func(_ int, s *Side) error {
+		return s.make(false, func(id ops.ID) {
+			s.stream(ops.Instr{Op: ops.AllReduce, Ins: []ops.Operand{{ID: provided}}, Outs: []ops.Result{{ID: id, Type: floats(bytes)}},
+				Attrs: [][]int{group, {0}}}, nil)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	crosses := 2 * float64(n-1) / float64(n) * float64(bytes)
+	return r.add(Row{What: "all_reduce", Devices: group, Bytes: bytes, Micros: micros, GBs: crosses / micros / 1e3, Rounds: rounds})
+}

@@ -1,0 +1,221 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"ergo.services/ergo/gen"
+	"github.com/rs/zerolog"
+
+	"nxvk/fallback/sched"
+	"nxvk/gen/etf"
+	"nxvk/gen/exec"
+	"nxvk/gen/exec/memory"
+	"nxvk/gen/exec/mesh"
+	"nxvk/gen/exec/target"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/vulkan"
+)
+
+// Sides are the devices of a measurement, as the servers of a node have them.
+type Sides []*Side
+
+// Side is the executor of a device on a goroutine of its own, with one session.
+type Side struct {
+	Name  string
+	dev   *vulkan.Device // nil is the host
+	exec  *exec.Executor
+	queue *exec.Queue
+	all   *Sides
+	next  ops.ID
+
+	mu     sync.Mutex
+	posted []func()
+	wake   chan struct{} // has room for one
+	ended  chan struct{}
+}
+
+// Open opens devices by index, name or UUID, or host. The same one may be opened more than once.
+func Open(names []string) (Sides, error) {
+	host, work := memory.NewHost(0), sched.NewPool(0)
+	meshes := mesh.NewMeshes(work)
+	all := new(Sides)
+	for i, name := range names {
+		s, err := open(i, name, exec.Config{HostLimit: -1, Host: host, Work: work, Meshes: meshes,
+			Log: zerolog.New(os.Stderr).Level(zerolog.ErrorLevel)}, all)
+		if err != nil {
+			all.Close()
+			return nil, err
+		}
+		*all = append(*all, s)
+	}
+	return *all, nil
+}
+
+func open(index int, name string, c exec.Config, all *Sides) (*Side, error) {
+	s := &Side{Name: "host", all: all, next: provided, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	if name != "host" {
+		dev, err := vulkan.Open(name, vulkan.Options{})
+		if err != nil {
+			return nil, err
+		}
+		s.dev, s.Name = dev, dev.Info().Name
+		var known synth.Target
+		if known, err = target.Probe(dev); err != nil {
+			return nil, errors.Join(err, dev.Close())
+		}
+		c.Device, c.Target = dev, known
+	}
+	c.Name, c.Post, c.Server = serverName(index), s.post, s.server
+	s.exec = exec.New(c)
+	s.queue = s.exec.Queue(store.NewSession(gen.PID{Node: "bench", ID: uint64(index + 1)}))
+	go s.serve()
+	return s, nil
+}
+
+func serverName(index int) string { return fmt.Sprintf("nxvk_%d", index) }
+
+// server is the server of a name.
+func (s *Side) server(name string) exec.Server {
+	for i, other := range *s.all {
+		if serverName(i) == name {
+			return other
+		}
+	}
+	return nil
+}
+
+// post has a function run on the goroutine of the executor.
+func (s *Side) post(f func()) {
+	s.mu.Lock()
+	s.posted = append(s.posted, f)
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// serve runs what is posted until the side is closed.
+func (s *Side) serve() {
+	for {
+		s.mu.Lock()
+		list := s.posted
+		s.posted = nil
+		s.mu.Unlock()
+		for _, f := range list {
+			f()
+		}
+		if len(list) > 0 {
+			continue
+		}
+		select {
+		case <-s.wake:
+		case <-s.ended:
+			return
+		}
+	}
+}
+
+// Ask implements exec.Server.
+func (s *Side) Ask(f func(*exec.Executor), _ func()) { s.post(func() { f(s.exec) }) }
+
+// await has the executor do something and waits for its end.
+func (s *Side) await(f func(done func(error))) error {
+	result := make(chan error, 1)
+	s.post(func() { f(func(err error) { result <- err }) })
+	return <-result
+}
+
+// provided is the id of the value that other sides import.
+const provided = 1
+
+func floats(bytes int) ops.Type { return ops.Type{DType: ops.F32, Shape: ops.Shape{bytes / 4}} }
+
+// Provide makes the value that other sides import, in memory of the device.
+func (s *Side) Provide(bytes int) error {
+	return s.await(func(done func(error)) {
+		s.stream(ops.Instr{Op: ops.Free, Attrs: [][]int{{provided}}}, nil)
+		s.stream(ops.Instr{Op: ops.Iota, Outs: []ops.Result{{ID: provided, Type: floats(bytes)}}, Attrs: [][]int{{-1}}}, nil)
+		s.settle(provided, done)
+	})
+}
+
+// settle calls done when a value is there and the device has done everything before.
+func (s *Side) settle(id ops.ID, done func(error)) {
+	s.exec.Describe(s.queue, id, func(_ ops.Type, err error) {
+		if err != nil {
+			done(err)
+			return
+		}
+		s.exec.Sync(s.queue, done)
+	})
+}
+
+// Take imports the value of another side, waits for it, and frees it.
+func (s *Side) Take(other *Side, bytes int) error {
+	return s.make(false, func(id ops.ID) {
+		from := other.queue.Session
+		s.stream(ops.Instr{Op: ops.Import, Outs: []ops.Result{{ID: id, Type: floats(bytes)}}}, &wire.Shared{
+			Owner: etf.Pid{Node: etf.Atom(from.Owner.Node), ID: uint32(from.Owner.ID)}, Key: from.Key, ID: provided,
+			Server: serverName(int(from.Owner.ID) - 1)})
+	})
+}
+
+// make has a value made, waits for it, and frees it; with sync it waits for the device, too.
+func (s *Side) make(sync bool, instruct func(id ops.ID)) error {
+	return s.await(func(done func(error)) {
+		s.next++
+		id := s.next
+		instruct(id)
+		end := func(err error) {
+			s.stream(ops.Instr{Op: ops.Free, Attrs: [][]int{{int(id)}}}, nil)
+			done(err)
+		}
+		if sync {
+			s.settle(id, end)
+			return
+		}
+		s.exec.Describe(s.queue, id, func(_ ops.Type, err error) { end(err) })
+	})
+}
+
+// join gives the side a rank of a mesh.
+func (s *Side) join(id string, rank, size int) error {
+	return s.await(func(done func(error)) { s.exec.JoinMesh(s.queue, wire.Mesh{ID: id, Rank: rank, Size: size}, done) })
+}
+
+// stream executes an instruction.
+func (s *Side) stream(in ops.Instr, shared *wire.Shared) {
+	s.exec.Stream(s.queue, []wire.Instr{{Name: in.Op.String(), Shared: shared, Instr: in}})
+}
+
+// Close ends the sessions and closes the devices.
+func (all Sides) Close() {
+	for _, s := range all {
+		s.await(func(done func(error)) { s.exec.Sync(s.queue, done) })
+	}
+	for _, s := range all {
+		s.await(func(done func(error)) {
+			s.exec.EndNow(s.queue.Session)
+			done(nil)
+		})
+	}
+	for _, s := range all {
+		for building := true; building; {
+			s.await(func(done func(error)) {
+				building = s.exec.Building() > 0
+				done(nil)
+			})
+		}
+		close(s.ended)
+		if s.dev != nil {
+			s.dev.Close()
+		}
+	}
+}
