@@ -40,9 +40,10 @@ func (dp *dispatcher) runOnDevice(q *Queue, w *placement.Work, p *kernels.Plan) 
 	}
 	measured := dp.measures(w, p)
 	if measured && !f.Idle() {
-		f.Flush()
-		f.Throttle(func() { dp.exec.Resume(q) })
-		return queue.ForDevice, nil
+		if f.Flush(); !f.Idle() {
+			f.Throttle(func() { dp.exec.Resume(q) })
+			return queue.ForDevice, nil
+		}
 	}
 	updated := q.updates(w, p)
 	total := int64(0)
@@ -133,7 +134,7 @@ type recording struct {
 	effort *feed.Effort
 	next   int // the step
 
-	observer *feed.Observer // measures what the device takes, see contest.go; nil where nobody asks
+	observer *feed.Observer // measures what the device takes, see stead.go; nil where nobody asks
 }
 
 // record records the steps of a plan, from where the recording stands, and gives the results their

@@ -111,3 +111,29 @@ func TestWarmUpLoop(t *testing.T) {
 		}
 	})
 }
+
+// A plan that is to be measured is carried out also where the stream has submitted by itself what is
+// recorded, as it does when memory runs short: then no completion is to come that it could wait for.
+func TestContestAfterOwnSubmission(t *testing.T) {
+	warmingUp(t, -1, func(r, _ *rig) {
+		r.exec.cfg.OneByOne = true
+		r.exec.kernels.WarmUp, r.exec.kernels.Stead, r.exec.dispatcher.stead = false, true, true
+		q := r.session()
+		v := f32(5000)
+		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
+		for id := ops.ID(2); id < ops.ID(2+2*r.exec.Trials()); id++ {
+			f := r.exec.Feed(q)
+			f.Note()
+			if _, err := f.Stream().Submit(); err != nil {
+				r.Fatal(err)
+			}
+			r.point(q, ops.Sin, id, v, ref(1))
+			if _, err := r.Read(q, id, 0, 10); err != nil {
+				r.Fatal(err)
+			}
+		}
+		if r.exec.Counters.Device == 0 || r.exec.Counters.Interpreted == 0 {
+			r.Errorf("the device has carried out %d plans, the host %d kernels", r.exec.Counters.Device, r.exec.Counters.Interpreted)
+		}
+	})
+}
