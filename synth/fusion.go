@@ -26,7 +26,8 @@ func Fuse(g *Graph, t *Target) []Fusion {
 }
 
 // Rewrite is a region with instructions that a GPU fuses better: indices of rows are compared with
-// positions, and products of few vectors compute their matrix; see package graph. t may be nil.
+// positions, products of few vectors compute their matrix, and those that are transposed exchange their
+// operands; see package graph. t may be nil.
 func Rewrite(r *ops.Region, t *Target) *ops.Region {
 	if t == nil || t.CPU {
 		return r
@@ -36,6 +37,9 @@ func Rewrite(r *ops.Region, t *Target) *ops.Region {
 	}
 	if t.Allows(lowering.RuleWeights) {
 		r = graph.Dequantize(r)
+	}
+	if t.Allows(lowering.RuleSwap) {
+		r = graph.Swap(r)
 	}
 	return r
 }

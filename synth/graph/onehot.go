@@ -146,7 +146,8 @@ func (c *comparer) place(in *ops.Instr) bool {
 		return false
 	}
 	out, target := in.Outs[0].Type, c.made[in.Ins[0].ID]
-	if target == nil || target.Op != ops.Constant || target.Ins[0].Lit.Type.DType != out.DType || c.types[in.Ins[2].ID].DType != out.DType ||
+	if target == nil || target.Op != ops.Constant || !widened(out.DType, target.Ins[0].Lit.Type.DType) || !widened(out.DType, target.Outs[0].Type.DType) ||
+		!widened(out.DType, c.types[in.Ins[2].ID].DType) ||
 		len(in.Attrs[0]) != len(out.Shape) {
 		return false
 	}
@@ -155,10 +156,15 @@ func (c *comparer) place(in *ops.Instr) bool {
 		return false
 	}
 	here, nothing := c.compare(r, out.Shape), target.Ins[0]
-	update := c.add(ops.Reshape, ops.Type{DType: out.DType, Shape: r.shape}, nil, in.Ins[2])
+	update := c.add(ops.Reshape, ops.Type{DType: c.types[in.Ins[2].ID].DType, Shape: r.shape}, nil, in.Ins[2])
 	sum := c.add(ops.Add, ops.Type{DType: out.DType, Shape: r.shape}, nil, nothing, update)
 	c.body = append(c.body, ops.Instr{Op: ops.Select, Ins: []ops.Operand{here, sum, nothing}, Outs: in.Outs})
 	return true
+}
+
+// widened reports whether conversion of floats of another type, or of the same, leaves them as they are.
+func widened(d, other ops.DType) bool {
+	return d == other || d == ops.F32 && (other == ops.BF16 || other == ops.F16)
 }
 
 // compare tells where in a tensor of shape s the indices of its rows point.

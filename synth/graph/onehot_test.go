@@ -74,10 +74,15 @@ func (p picking) along() string {
 		p.typ, joined(p.shape), joined(rows), p.axis)
 }
 
+// place updates a constant of bf16 in f32, too, as the gradient of a model of bf16 does.
 func (p picking) place() string {
 	number := map[string]string{"f32": "-0.5", "bf16": "-0.5", "s8": "-3", "s32": "1", "u8": "1"}[p.typ]
-	return fmt.Sprintf("(%%1:%s[%d], %%2:s64[%[2]d]) {\n  %%3:%[1]s[%[3]s] = constant %[1]s(%[6]s)\n%[4]s  %%21:%[1]s[%[3]s] = indexed_add %%3, %%20, %%1 axes=[%[5]s]\n  give %%21\n}\n",
-		p.typ, p.lines(), joined(p.shape), p.indices(), joined(axes(len(p.shape))), number)
+	out := map[string]string{"bf16": "f32"}[p.typ]
+	if out == "" {
+		out = p.typ
+	}
+	return fmt.Sprintf("(%%1:%s[%d], %%2:s64[%[2]d]) {\n  %%3:%[7]s[%[3]s] = constant %[7]s(%[6]s)\n%[4]s  %%21:%[1]s[%[3]s] = indexed_add %%3, %%20, %%1 axes=[%[5]s]\n  give %%21\n}\n",
+		out, p.lines(), joined(p.shape), p.indices(), joined(axes(len(p.shape))), number, p.typ)
 }
 
 // TestCompare: picking and placing one element of each row gives the same bits by comparisons, and the

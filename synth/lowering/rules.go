@@ -36,13 +36,16 @@ const (
 
 	// RuleWeights is the pass that computes the matrices of products in compiled programs; see graph.Dequantize.
 	RuleWeights
+
+	// RuleSwap is the pass that exchanges the operands of transposed products in compiled programs; see graph.Swap.
+	RuleSwap
 )
 
 // RulesByName has the rules and passes by their names.
 var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
 	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead,
-	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights}
+	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights, "swap": RuleSwap}
 
 // formerNames are names that this release accepts and the next one does not.
 var formerNames = map[string]string{"beside": "horizontal"}

@@ -16,6 +16,7 @@ defmodule NxVulkanGo.Telemetry do
   | `[:nx_vulkan_go, :run, :start]` | `system_time`, `monotonic_time` | `key`, `device` |
   | `[:nx_vulkan_go, :run, :stop]` | `duration`, `monotonic_time` | `key`, `device` |
   | `[:nx_vulkan_go, :run, :exception]` | `duration`, `monotonic_time` | and `kind`, `reason`, `stacktrace` |
+  | `[:nx_vulkan_go, :hook]` | `elapsed`, `interval`, `count` | `name`, `key`, `server`, `device` |
   | `[:nx_vulkan_go, :compiler, :fallback]` | `count` | `function`, `reason` |
   | `[:nx_vulkan_go, :fallback]` | `count` | `op`, `type`, `reason` |
   | `[:nx_vulkan_go, :connection, :up]` | `count` | `server`, `device`, `incarnation` |
@@ -31,6 +32,10 @@ defmodule NxVulkanGo.Telemetry do
       for garbage; `reason` is `:routine` or `:pressure`
     * a run stops when it has been sent and the functions that it calls have returned. The
       device may take longer. A call that is computed in this VM has no events
+    * the values of a hook come `elapsed` after the start of their run and `interval` after the values
+      before them, or after the start; `count` numbers them from 1. Bumblebee tells each token by the
+      hook `:token`: where `count` is 1, `elapsed` is the time to the first token, and `interval` is
+      the time between tokens from then on. The times are in native units
     * spans of the node come for runs and downloads of a sampled trace, where
       `NxVulkanGo.OpenTelemetry` is set up. `context` is the W3C traceparent of the request; `span`
       is a map as in "Where time goes" of the node's protocol

@@ -16,7 +16,7 @@ defmodule NxVulkanGo.Compiler.Callbacks do
   # The run also ends with its caller.
 
   alias Nx.Defn.Composite
-  alias NxVulkanGo.{Distribution, Encoding, Error, Session}
+  alias NxVulkanGo.{Distribution, Encoding, Error, Session, Telemetry}
 
   @timeout 300_000
 
@@ -24,8 +24,8 @@ defmodule NxVulkanGo.Compiler.Callbacks do
   Starts a run with `send_run`, whose argument is the process for the callbacks, and waits
   for the end of the run.
   """
-  @spec serve(tuple, Session.t(), non_neg_integer, keyword, (pid -> :ok)) :: :ok
-  def serve(callbacks, session, run, options, send_run) do
+  @spec serve(tuple, binary, Session.t(), non_neg_integer, keyword, (pid -> :ok)) :: :ok
+  def serve(callbacks, key, session, run, options, send_run) do
     state = %{
       callbacks: callbacks,
       timeout: Keyword.get(options, :callback_timeout, @timeout),
@@ -36,10 +36,12 @@ defmodule NxVulkanGo.Compiler.Callbacks do
       callers: [self() | Process.get(:"$callers", [])]
     }
 
+    started = System.monotonic_time()
     {helper, monitor} = spawn_monitor(fn -> start(state) end)
     send_run.(Distribution.address(helper, session.server))
     # The answer comes to the helper after all messages of the run.
     send(session.pid, {:call, {helper, state.tag}, ended(run)})
+    state = Map.merge(state, %{started: started, last: %{}, key: key})
     hooks(state, helper, monitor, Keyword.get(options, :hooks, %{}))
   end
 
@@ -51,8 +53,9 @@ defmodule NxVulkanGo.Compiler.Callbacks do
 
   defp hooks(%{tag: tag} = state, helper, monitor, hooks) do
     receive do
-      {^tag, :hook, index, values} ->
+      {^tag, :hook, index, came, values} ->
         {:hook, spec, template} = elem(state.callbacks, index)
+        state = tell(state, spec, index, came)
 
         try do
           hook(spec, hooks).(tensors(template, values))
@@ -78,6 +81,28 @@ defmodule NxVulkanGo.Compiler.Callbacks do
     end
   end
 
+  # How long the values of a hook took, from the start of the run and from those before them. Of the
+  # hook of a token these are the time to the first token, and between tokens.
+  defp tell(%{started: started, last: last} = state, spec, index, came) do
+    {before, count} = Map.get(last, index, {started, 0})
+
+    Telemetry.execute(
+      [:hook],
+      %{elapsed: came - started, interval: came - before, count: count + 1},
+      %{
+        name: name(spec),
+        key: state.key,
+        server: state.session.server,
+        device: state.session.device
+      }
+    )
+
+    %{state | last: Map.put(last, index, {came, count + 1})}
+  end
+
+  defp name({:named, name, _default}), do: name
+  defp name({:fn, _fun}), do: nil
+
   defp hook({:fn, fun}, _hooks), do: fun
   defp hook({:named, name, default}, hooks), do: hooks[name] || default
 
@@ -97,7 +122,7 @@ defmodule NxVulkanGo.Compiler.Callbacks do
   defp loop(%{tag: tag, caller: caller, down: down} = state) do
     receive do
       {:nxvk_hook, _server, _run, index, values} ->
-        send(hd(state.callers), {tag, :hook, index, values})
+        send(hd(state.callers), {tag, :hook, index, System.monotonic_time(), values})
         loop(state)
 
       {:nxvk_callback, _server, run, ref, index, values} ->

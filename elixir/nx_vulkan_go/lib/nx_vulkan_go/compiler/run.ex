@@ -92,7 +92,15 @@ defmodule NxVulkanGo.Compiler.Run do
 
     if program.callbacks == {},
       do: send_run.(nil),
-      else: Callbacks.serve(program.callbacks, session, run_id(values), options, send_run)
+      else:
+        Callbacks.serve(
+          program.callbacks,
+          program.key,
+          session,
+          run_id(values),
+          options,
+          send_run
+        )
 
     # A free must not overtake the run.
     Session.keep_alive(operands)
