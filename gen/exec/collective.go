@@ -269,7 +269,7 @@ func (x *collective) Step(list []schedule.Command, done func(error)) {
 // Done notes that the other ranks need nothing more of this one, and it nothing of them.
 func (x *collective) Done() {
 	if x.err == nil && !x.ended {
-		x.receiver.Skip()
+		x.receiver.Dismiss()
 	}
 }
 

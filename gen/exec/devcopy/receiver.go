@@ -63,8 +63,8 @@ func (r *Receiver) Take(c Chunk) {
 	r.work()
 }
 
-// Skip notes that the value has come another way, by work of the same feed.
-func (r *Receiver) Skip() {
+// Dismiss notes that the value has come another way, by work of the same feed.
+func (r *Receiver) Dismiss() {
 	r.left = 0
 	r.work()
 }
