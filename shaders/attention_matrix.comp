@@ -69,15 +69,15 @@ void reduced(const uint base, const uint lane, const bool sums) {
     float r[(MM + SUBGROUP - 1) / SUBGROUP];
     [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++) {
         const uint row = min(lane + n * SUBGROUP, MM - 1);
-        r[n] = uintBitsToFloat(scratch[base + row * MN + row % MN]);
+        r[n] = uintBitsToFloat(WORD(base + row * MN + row % MN));
         [[dont_unroll]] for (uint i = 1; i < MN; i++) {
-            const float x = uintBitsToFloat(scratch[base + row * MN + (row + i) % MN]);
+            const float x = uintBitsToFloat(WORD(base + row * MN + (row + i) % MN));
             r[n] = sums ? r[n] + x : x > r[n] ? x : r[n];
         }
     }
     together();
     [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++)
-        if (lane + n * SUBGROUP < MM) scratch[base + lane + n * SUBGROUP] = floatBitsToUint(r[n]);
+        if (lane + n * SUBGROUP < MM) WORD(base + lane + n * SUBGROUP) = floatBitsToUint(r[n]);
     together();
 }
 
@@ -105,8 +105,8 @@ void main() {
         const uint y = min(first + e / ROW_K, p.queries - 1), x = e % ROW_K;
         slices[e / ROW_K * PITCH_K + x] = x < p.depth ? p.q.v[base_q + y * p.at_q.row + x] : uvec4(0);
     }
-    for (uint e = gl_LocalInvocationIndex; e < MM * MN; e += THREADS) places[e] = e;
-    for (uint e = lane; e < MM * MN / 2; e += SUBGROUP) scratch[own + e] = nearest(vec2(2 * e, 2 * e + 1));
+    for (uint e = gl_LocalInvocationIndex; e < MM * MN; e += THREADS) places[e / 4][e % 4] = e;
+    for (uint e = lane; e < MM * MN / 2; e += SUBGROUP) WORD(own + e) = nearest(vec2(2 * e, 2 * e + 1));
     barrier();
     MatrixA fq[FM * DK];
     [[unroll]] for (uint i = 0; i < FM; i++)
@@ -115,11 +115,11 @@ void main() {
 
     // Operands lie as sums do if each invocation finds the same numbers in both.
     Sums at;
-    coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+    coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
     bool alike;
     {
         MatrixA same;
-        coopMatLoad(same, scratch, own, MN / 2, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatLoad(same, scratch, own / 4, MN / 8, gl_CooperativeMatrixLayoutRowMajor);
         alike = same.length() == at.length();
         [[unroll]] for (uint c = 0; c < at.length(); c++) alike = alike && float(same[c]) == at[c];
     }
@@ -167,7 +167,7 @@ void main() {
                         [[unroll]] for (uint c = 0; c < at.length(); c++) s[i * KT + j][c] *= scale;
                 }
                 if (LOGITS && (covered & 2) == 0) {
-                    coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+                    coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
                     [[unroll]] for (uint c = 0; c < at.length(); c++) {
                         const uint place = uint(at[c]);
                         const uint row = min(mine + i * MM + place / MN, p.queries - 1);
@@ -176,7 +176,7 @@ void main() {
                     }
                 }
                 if (begin + KEYS > p.keys) {
-                    coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+                    coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
                     [[unroll]] for (uint c = 0; c < at.length(); c++)
                         [[unroll]] for (uint j = 0; j < KT; j++)
                             if (begin + j * MN + uint(at[c]) % MN >= p.keys) s[i * KT + j][c] = -INFINITE;
@@ -189,11 +189,11 @@ void main() {
                     grows = grows || !(top[c] <= most[i][c] + slack);
                 }
                 if (subgroupAny(grows)) {
-                    coopMatStore(top, scratch, own, MN, gl_CooperativeMatrixLayoutRowMajor);
+                    coopMatStore(top, scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
                     reduced(own, lane, false);
-                    coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+                    coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
                     [[unroll]] for (uint c = 0; c < at.length(); c++) {
-                        const float row = uintBitsToFloat(scratch[own + uint(at[c]) / MN]);
+                        const float row = uintBitsToFloat(WORD(own + uint(at[c]) / MN));
                         const float now = row > most[i][c] ? row : most[i][c];
                         const float less = exp2((most[i][c] - basis(now)) * unit);
                         most[i][c] = now;
@@ -215,17 +215,17 @@ void main() {
                         [[unroll]] for (uint c = 0; c < at.length(); c++) weights[i * KT + j][c] = OT(s[i * KT + j][c]);
                 } else {
                     [[unroll]] for (uint j = 0; j < KT; j++) {
-                        coopMatStore(s[i * KT + j], scratch, own, MN, gl_CooperativeMatrixLayoutRowMajor);
+                        coopMatStore(s[i * KT + j], scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
                         together();
                         uint packed[MM * MN / 2 / SUBGROUP];
                         [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) {
                             const uint e = own + 2 * (lane + n * SUBGROUP);
-                            packed[n] = nearest(uintBitsToFloat(uvec2(scratch[e], scratch[e + 1])));
+                            packed[n] = nearest(uintBitsToFloat(uvec2(WORD(e), WORD(e + 1))));
                         }
                         together();
-                        [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) scratch[own + lane + n * SUBGROUP] = packed[n];
+                        [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) WORD(own + lane + n * SUBGROUP) = packed[n];
                         together();
-                        coopMatLoad(weights[i * KT + j], scratch, own, MN / 2, gl_CooperativeMatrixLayoutRowMajor);
+                        coopMatLoad(weights[i * KT + j], scratch, own / 4, MN / 8, gl_CooperativeMatrixLayoutRowMajor);
                         together();
                     }
                 }
@@ -242,7 +242,7 @@ void main() {
         // The exponential of -128 is 0.
         const float settled = least(z) + 128;
         bool unseen = false;
-        coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
         [[unroll]] for (uint i = 0; i < FM; i++)
             [[unroll]] for (uint c = 0; c < at.length(); c++)
                 unseen = unseen || mine + i * MM + uint(at[c]) / MN < p.queries && !(most[i][c] > settled);
@@ -255,11 +255,11 @@ void main() {
 
     barrier();
     [[unroll]] for (uint i = 0; i < FM; i++) {
-        coopMatStore(total[i], scratch, own, MN, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatStore(total[i], scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
         reduced(own, lane, true);
-        coopMatLoad(at, places, 0, MN, gl_CooperativeMatrixLayoutRowMajor);
+        coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
         [[unroll]] for (uint c = 0; c < at.length(); c++) {
-            const float part = 1 / uintBitsToFloat(scratch[own + uint(at[c]) / MN]);
+            const float part = 1 / uintBitsToFloat(WORD(own + uint(at[c]) / MN));
             [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n][c] *= part;
         }
         [[unroll]] for (uint n = 0; n < DV; n += LEAVE) {

@@ -57,3 +57,44 @@ func TestBinariesAreValid(t *testing.T) {
 		}
 	}
 }
+
+// TestMatricesAreAligned looks at the memory that matrices are loaded from and stored to. VUIDs of
+// OpCooperativeMatrixLoadKHR have it at multiples of 16 bytes, as vectors of four words are. An array of words in
+// shared memory may begin anywhere: NVIDIA's driver then rounds the address down, and says nothing.
+func TestMatricesAreAligned(t *testing.T) {
+	const opTypeVector, opTypePointer, opVariable, opAccessChain, opLoad, opStore = 23, 32, 59, 65, 4457, 4458
+	found := 0
+	for _, v := range shaders.Variants() {
+		code, err := shaders.Code(v.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vectors := map[uint32]bool{}   // types of four components
+		pointers := map[uint32]bool{}  // types of pointers to these
+		addresses := map[uint32]bool{} // values of such types
+		check := func(pointer uint32) {
+			found++
+			if !addresses[pointer] {
+				t.Errorf("%s: a matrix is at %%%d, which is no vector of four", v.Name, pointer)
+			}
+		}
+		for at := 5; at < len(code); at += int(code[at] >> 16) {
+			words := code[at+1 : at+int(code[at]>>16)]
+			switch code[at] & 0xffff {
+			case opTypeVector:
+				vectors[words[0]] = words[2] == 4
+			case opTypePointer:
+				pointers[words[0]] = vectors[words[2]]
+			case opVariable, opAccessChain:
+				addresses[words[1]] = pointers[words[0]]
+			case opLoad:
+				check(words[2])
+			case opStore:
+				check(words[0])
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no kernel loads a matrix")
+	}
+}

@@ -133,8 +133,6 @@ func TestArchiveMalformed(t *testing.T) {
 // The kernels of attention on matrix hardware have the same names and constants in every life, with an archive and
 // without.
 func TestArchiveAttention(t *testing.T) {
-	attention.OnHardware = true
-	defer func() { attention.OnHardware = false }()
 	target := *synthtest.GPU
 	target.MaxPush = 256
 	target.Matrices = []synth.Matrix{{Type: ops.BF16, M: 16, N: 16, K: 16}, {Type: ops.F16, M: 16, N: 16, K: 16}}

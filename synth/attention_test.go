@@ -6,7 +6,6 @@ import (
 	"nxvk/fallback"
 	"nxvk/ops"
 	"nxvk/synth"
-	"nxvk/synth/attention"
 	"nxvk/synth/lowering"
 	"nxvk/synth/synthtest"
 )
@@ -26,8 +25,6 @@ func evaluate(in *ops.Instr) ([]byte, error) {
 // is padding the mask is a tensor of 1, and the position of the first query is in memory. On matrix hardware the
 // causal mask leaves tiles out.
 func TestModelAttention(t *testing.T) {
-	attention.OnHardware = true
-	defer func() { attention.OnHardware = false }()
 	const length, size, leavesOut = 256, 64, 4
 	target := *synthtest.GPU
 	target.MaxPush = 256

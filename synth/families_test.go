@@ -7,7 +7,6 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth"
-	"nxvk/synth/attention"
 	"nxvk/synth/codegen"
 	"nxvk/synth/lowering"
 	"nxvk/synth/spirv/spirvtest"
@@ -32,8 +31,6 @@ func TestFamilies(t *testing.T) {
 	for _, d := range []ops.DType{ops.BF16, ops.F16, ops.S8, ops.U8} {
 		hardware.Matrices = append(hardware.Matrices, synth.Matrix{Type: d, M: 16, N: 16, K: 32 / d.Size()})
 	}
-	attention.OnHardware = true
-	defer func() { attention.OnHardware = false }()
 	for name, target := range map[string]*lowering.Target{"gpu": &hardware, "bindings": &bound, "cpu": synthtest.CPU} {
 		valid := map[string]bool{}
 		for _, f := range synth.Families() {

@@ -67,9 +67,12 @@ const uint LEAVE_ROW = LEAVE * MN / 4 + 1;
 const uint BLOCK = SIZE_K + KEYS * PITCH_V;
 const uint BEGIN = TILE * PITCH_K > WARPS * MM * LEAVE_ROW ? TILE * PITCH_K : WARPS * MM * LEAVE_ROW;
 shared uvec4 slices[BLOCK > BEGIN ? BLOCK : BEGIN]; // queries; then blocks of keys and values; then results
-shared uint scratch[WARPS * MM * MN];                // a matrix of each subgroup
-shared float places[MM * MN];                        // element i, j has i · MN + j
+// Matrices are loaded and stored at multiples of 16 bytes, as arrays of vectors begin, but not those of words.
+shared uvec4 scratch[WARPS * MM * MN / 4];           // a matrix of each subgroup
+shared vec4 places[MM * MN / 4];                     // element i, j has i · MN + j
 shared uint unsettled;
+
+#define WORD(e) scratch[(e) / 4][(e) % 4]
 
 #define MatrixA coopmat<OT, gl_ScopeSubgroup, MM, MN, gl_MatrixUseA>
 #define MatrixB coopmat<OT, gl_ScopeSubgroup, MN, MN, gl_MatrixUseB>

@@ -25,7 +25,7 @@
 // added does so if it is below −10³⁰, or in f16 below −6·10⁴, where logits are taken to be less than half of that. Rows for which a mask
 // leaves everything out see those tiles, too, unless the mask puts -Inf there. What is left out is not read, so
 // values that are Inf or NaN do not spoil a result there, as 0·Inf does in the region. Operands whose rows are
-// no whole vectors of 16 bytes are copied first. Programs use that kernel only where OnHardware says so.
+// no whole vectors of 16 bytes are copied first.
 //
 // Model.go estimates when one kernel is faster than products and a softmax: on matrix hardware about always
 // from 128 queries on. By multiply-adds it is where the device could not store the scores, or takes more time to

@@ -38,10 +38,6 @@ var Tile MatrixTile
 // operands lie, and take it that they lie as sums do. Tests and measurements set them.
 var ByMemory, Alike bool
 
-// OnHardware has programs use the kernel for matrix hardware. Tests and measurements set it: on an NVIDIA
-// H200 its results differ from run to run, so programs do without it.
-var OnHardware bool
-
 // matrixJob is the kernel for matrix hardware. Its operands are bf16 or f16, and so are the weights;
 // logits between are f32 and not rounded.
 type matrixJob struct {
@@ -83,7 +79,7 @@ func (j *job) onMatrix() *matrixJob {
 			return nil
 		}
 	}
-	if !OnHardware || !slices.Contains(matrixTypes, d) || !j.target.Addresses || !m.choose() || handBytes > j.target.PushBytes() ||
+	if !slices.Contains(matrixTypes, d) || !j.target.Addresses || !m.choose() || handBytes > j.target.PushBytes() ||
 		j.batches*j.queries*j.width >= 1<<31 {
 		return nil
 	}

@@ -30,7 +30,6 @@ const (
 // TestMatrixExamples holds which work the kernels have: masks of positions leave tiles out, and a
 // scale alone is no code of its own.
 func TestMatrixExamples(t *testing.T) {
-	defer attention.UseHardware()()
 	want := map[string]uint32{"no mask": wholeRows, "causal": wholeRows | withLogits | withSkips,
 		"causal and keys": wholeRows | withLogits | withSkips, "biases": wholeRows | withLogits}
 	seen := map[string]bool{}

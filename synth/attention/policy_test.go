@@ -44,7 +44,6 @@ func region(g *synthtest.Sketch) *ops.Region {
 
 // TestPays holds which attentions are one kernel.
 func TestPays(t *testing.T) {
-	defer attention.UseHardware()()
 	matrices, bound, small := *synthtest.GPU, *synthtest.GPU, *synthtest.GPU
 	matrices.Matrices = []gemm.Matrix{{Type: ops.BF16, M: 16, N: 16, K: 16}}
 	bound.Addresses = false

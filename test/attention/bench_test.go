@@ -42,8 +42,6 @@ func BenchmarkMatrix(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer d.Close()
-	attention.OnHardware = true
-	defer func() { attention.OnHardware = false }()
 	t, err := target.Probe(d)
 	if err != nil {
 		b.Fatal(err)

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"bytes"
-	"flag"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -25,8 +24,6 @@ const (
 	longest    = 4097
 )
 
-var onHardware = flag.Bool("on-hardware", false, "test attention on the matrix hardware of a GPU")
-
 // TestAttention compares drawn attentions with the graph that is not fused: in f32 by multiply-adds,
 // and of narrow types on matrix hardware.
 func TestAttention(t *testing.T) {
@@ -42,11 +39,6 @@ func TestAttention(t *testing.T) {
 	defer func() { attention.Always = false }()
 	t.Run("multiply-adds", func(t *testing.T) { attentionByFMA(t, gpu) })
 	if gpu.Matrices = probe.Matrices(device.Info()); len(gpu.Matrices) > 0 {
-		attention.OnHardware = true
-		defer func() { attention.OnHardware = false }()
-		if !target.CPU && !*onHardware {
-			t.Skip("programs do not use matrix hardware for attention on GPUs; -on-hardware tests it all the same")
-		}
 		t.Run("matrix hardware", func(t *testing.T) { attentionOnMatrix(t, gpu) })
 		t.Run("matrix hardware by memory", func(t *testing.T) {
 			attention.ByMemory = true
