@@ -205,7 +205,8 @@ void main() {
                 [[unroll]] for (uint c = 0; c < at.length(); c++) {
                     const float less = basis(most[i][c]) * unit;
                     [[unroll]] for (uint j = 0; j < KT; j++) {
-                        const float x = exp2(fma(s[i * KT + j][c], unit, -less));
+                        // A mask may add the least number there is, whose product with unit is infinite.
+                        const float x = LOGITS ? exp2((s[i * KT + j][c] - basis(most[i][c])) * unit) : exp2(fma(s[i * KT + j][c], unit, -less));
                         s[i * KT + j][c] = x;
                         total[i][c] += x;
                     }
