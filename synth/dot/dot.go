@@ -56,9 +56,6 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
 	d.Operands = matrixOperands(types, wide, left.free(), right.free(), k, left.batches(), t)
 	d.Matrix = d.Operands != ops.Invalid
-	if d.splits(types, &left, &right, k) {
-		return d.Plan, d.lowerSplit(types, &left, &right, k)
-	}
 	if !d.Matrix {
 		d.fewVectors(types, &left, &right, k)
 	}
