@@ -80,13 +80,16 @@ func (e *emitter) slice(o ops.Operand, t ops.Type, d int, axes []int) ops.Operan
 		strides[i] = 1
 	}
 	starts[d] = part.Shape[d] * slices.Index(e.group(axes), e.mesh.Rank)
-	return e.add(ops.Slice, part, [][]int{starts, slices.Clone([]int(part.Shape)), strides}, o)
+	o = e.add(ops.Slice, part, [][]int{starts, slices.Clone([]int(part.Shape)), strides}, o)
+	e.parts[o.ID] = e.group(axes)
+	return o
 }
 
 // collective writes a collective and notes it.
 func (e *emitter) collective(op ops.Op, t ops.Type, attrs [][]int, o ops.Operand) ops.Operand {
-	*e.notes = append(*e.notes, Note{Op: e.op, What: fmt.Sprintf("%v of %v among %d ranks", op, t, len(attrs[0])), Bytes: t.Bytes()})
-	return e.add(op, t, attrs, o)
+	made := e.add(op, t, attrs, o)
+	*e.notes = append(*e.notes, Note{Op: e.op, What: fmt.Sprintf("%v of %v among %d ranks", op, t, len(attrs[0])), Bytes: t.Bytes(), by: made.ID})
+	return made
 }
 
 // group lists the ranks whose places differ from that of this one along some axes alone, the first axis slowest.

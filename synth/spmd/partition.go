@@ -22,6 +22,8 @@ type Note struct {
 	Op    ops.Op // which needs it
 	What  string
 	Bytes int // of the result that arrives, in each execution
+
+	by ops.ID // of the result of the collective
 }
 
 var errCalls = errors.New("hooks and callbacks are not supported in a program that is divided over a mesh")
@@ -31,7 +33,8 @@ func Partition(r *ops.Region, p *ops.Partition) (*Result, error) {
 	if err := p.Check(r.Params); err != nil {
 		return nil, err
 	}
-	e := &emitter{mesh: p, last: new(ops.ID), notes: &[]Note{}, values: make(map[ops.ID]value), moved: make(map[move]ops.Operand)}
+	e := &emitter{mesh: p, last: new(ops.ID), notes: &[]Note{}, values: make(map[ops.ID]value), moved: make(map[move]ops.Operand),
+		parts: make(map[ops.ID][]int)}
 	*e.last = lastID(r)
 	out, values, err := e.region(r, p.Params, nil)
 	if err != nil {
@@ -64,6 +67,7 @@ type emitter struct {
 	notes  *[]Note
 	values map[ops.ID]value // by the ids of the whole program
 	moved  map[move]ops.Operand
+	parts  map[ops.ID][]int // that slice has taken, with the ranks that have the others
 	body   []ops.Instr
 	op     ops.Op // of the instruction under way
 }
@@ -98,6 +102,7 @@ func (e *emitter) region(r *ops.Region, params, want []ops.Sharding) (*ops.Regio
 		out.Values = append(out.Values, values[i].local)
 	}
 	out.Body = e.body
+	e.scatter(out)
 	return out, values, nil
 }
 

@@ -119,25 +119,30 @@ func (m *machine) meet(in *ops.Instr, x fallback.Value) fallback.Value {
 	m.world.mu.Unlock()
 	<-c.full
 	out := fallback.Value{Type: in.Outs[0].Type}
+	made := []ops.Result{{ID: 3, Type: x.Type}}
 	for i, r := range group {
 		y := c.operands[r]
 		switch {
 		case in.Op == ops.AllGather:
 			out.Data = append(out.Data, y.Data...)
 		case i == 0:
-			out.Data = slices.Clone(y.Data)
+			out = fallback.Value{Type: x.Type, Data: slices.Clone(y.Data)}
 		default:
-			sum := &ops.Instr{Op: in.Combiner(), Ins: make([]ops.Operand, 2), Outs: in.Outs}
+			sum := &ops.Instr{Op: in.Combiner(), Ins: make([]ops.Operand, 2), Outs: made}
 			sum.Ins[0].ID, sum.Ins[1].ID = 1, 2
 			out = compute(sum, []fallback.Value{out, y})[0]
 		}
+	}
+	if in.Op == ops.ReduceScatter {
+		n := len(out.Data) / len(group)
+		return fallback.Value{Type: in.Outs[0].Type, Data: out.Data[slices.Index(group, m.rank)*n:][:n]}
 	}
 	return out
 }
 
 // part is what a rank has of a value.
 func part(p *ops.Partition, v fallback.Value, s ops.Sharding) fallback.Value {
-	e := &emitter{mesh: p, last: new(ops.ID), notes: &[]Note{}, moved: map[move]ops.Operand{}}
+	e := &emitter{mesh: p, last: new(ops.ID), notes: &[]Note{}, moved: map[move]ops.Operand{}, parts: map[ops.ID][]int{}}
 	got := e.bring(value{typ: v.Type, sharding: ops.Whole(len(s)), local: ops.Operand{Lit: &ops.Literal{Type: v.Type, Data: v.Data}}}, s)
 	m := &machine{vals: map[ops.ID]fallback.Value{}}
 	return m.region(&ops.Region{Body: e.body, Values: []ops.Operand{got.local}}, nil)[0]
