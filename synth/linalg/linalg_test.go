@@ -255,7 +255,7 @@ func eachSquare(t *testing.T, f func(t *testing.T, target *lowering.Target, x sy
 	for name, target := range map[string]*lowering.Target{"gpu": synthtest.GPU, "small": small} {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range []ops.DType{ops.F32, ops.F64} {
-				for i, s := range []ops.Shape{{1, 1}, {2, 3, 3}, {33, 33}, {70, 70}, {100, 100}} {
+				for i, s := range []ops.Shape{{1, 1}, {19, 3, 3}, {2, 16, 16}, {3, 29, 29}, {33, 33}, {70, 70}, {100, 100}} {
 					if d == ops.F64 && s[len(s)-1] > 80 {
 						continue
 					}

@@ -49,9 +49,13 @@ func plainLU(a mat) (from []int) {
 func TestLUPivots(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for name, target := range map[string]*lowering.Target{"gpu": synthtest.GPU, "small": small} {
-		for _, n := range []int{5, 64, 90, 150} {
-			x := synthtest.Tensor{Typ: ops.Type{DType: ops.F64, Shape: ops.Shape{2, n, n}}}
-			for i := range 2 * n * n {
+		for _, n := range []int{1, 2, 5, 8, 13, 17, 32, 33, 64, 90, 150} {
+			count := 2
+			if n < 20 { // several in a workgroup
+				count = 1 + r.IntN(40)
+			}
+			x := synthtest.Tensor{Typ: ops.Type{DType: ops.F64, Shape: ops.Shape{count, n, n}}}
+			for i := range count * n * n {
 				v := float64(r.IntN(5) - 2)
 				if i%n == n/3 {
 					v = 0
@@ -60,7 +64,7 @@ func TestLUPivots(t *testing.T) {
 			}
 			x.F[(n/2)*n+n/2] = math.NaN()
 			f := factorize(t, target, ops.LU, []ops.Type{x.Typ, x.Typ, x.Typ}, nil, x)
-			for b := range 2 {
+			for b := range count {
 				a := mat{n, n, append([]float64(nil), matrix(x, b, n, n).a...)}
 				p, l, u := newMat(n, n), identity(n), newMat(n, n)
 				for c, row := range plainLU(a) {

@@ -29,6 +29,10 @@ func eliminated(j *factor.Job, more int, fill func(beside factor.Matrices)) *lu.
 // says where each row was.
 func lowerLU(j *factor.Job) {
 	n := j.Side()
+	if lu.IsSmall(j, n) {
+		lu.Parted(j, j.Operand(0, n, n), j.Result(0, n, n), j.Result(1, n, n), j.Result(2, n, n), n)
+		return
+	}
 	f := eliminated(j, 1, func(beside factor.Matrices) {
 		j.Each(factor.Elementwise{Name: "row numbers", To: beside, From: nil, M: n, N: 1, F: factor.RowNumber})
 	})
@@ -45,6 +49,10 @@ func solve(j *factor.Job) {
 	n := j.Side()
 	sides := j.Types[1].Shape.Size() / (j.Count * n)
 	b, x := j.Operand(1, n, sides), j.Result(0, n, sides)
+	if lu.IsSmall(j, n) {
+		solveSmall(j, b, x, n, sides)
+		return
+	}
 	f := eliminated(j, sides, func(beside factor.Matrices) { j.Copy(beside, b, n, sides) })
 	j.Solvable(f.A, n, factor.TheMatrix)
 	right := f.A.From(0, n)
@@ -60,6 +68,17 @@ func solve(j *factor.Job) {
 	}
 }
 
+// solveSmall plans the solution of small systems.
+func solveSmall(j *factor.Job, b, x factor.Matrices, n, sides int) {
+	f := lu.FactorSmall(j, j.Operand(0, n, n), n)
+	j.Solvable(f.A, n, factor.TheMatrix)
+	right := j.Fresh(n, sides)
+	f.Permute(right, b, sides)
+	triangular.Substitute(j, triangular.Triangle{T: f.A, N: n, Unit: true}, right, right, sides)
+	triangular.Substitute(j, triangular.Triangle{T: f.A.Backward(n, n), N: n, Unit: false},
+		triangular.UpsideDown(right, n), triangular.UpsideDown(x, n), sides)
+}
+
 // determinant plans the product of the pivots, or that of the expansion of small
 // matrices, which is exact for small whole numbers.
 func determinant(j *factor.Job) {
@@ -69,8 +88,10 @@ func determinant(j *factor.Job) {
 	if n <= 3 {
 		a = j.Operand(0, n, n)
 		signs = a
+	} else if w.n = 0; lu.IsSmall(j, n) {
+		f := lu.FactorSmall(j, j.Operand(0, n, n), n)
+		a, signs = f.A, f.Signs
 	} else {
-		w.n = 0
 		f := eliminated(j, 0, nil)
 		a, signs = f.A, f.Signs
 	}

@@ -66,15 +66,7 @@ func (l *luPart) share() {
 // elsewhere. Candidates are compared in shared memory, some at a time: NVIDIA's driver
 // made wrong code of a search by maxima of subgroups in large workgroups.
 func (l *luPart) findPivot(s luState, c kernel.Value) kernel.Value {
-	best := luBest{l.Real(-1), c}
-	for r, row := range s.a {
-		size, at := l.Abs(row[0]), s.at[r]
-		isNaN := l.Compare(scalar.Ne, size, size)
-		first := l.IsEqual(at, c)
-		eligible := l.And2(l.And2(l.inside[r], l.Compare(scalar.Le, c, at)), l.Or2(first, l.Not(isNaN)))
-		size = l.Select(isNaN, l.Real(math.Inf(1)), size)
-		best = l.better(best, luBest{l.Select(eligible, size, l.Real(-1)), l.Select(eligible, at, c)})
-	}
+	best := l.candidate(s, c)
 	l.keep(l.me, best)
 	n, from := l.Local, 0
 	for ; n > luLast; n, from = n/luLast, from+n {
@@ -86,6 +78,20 @@ func (l *luPart) findPivot(s luState, c kernel.Value) kernel.Value {
 	}
 	l.Barrier()
 	return l.best(l.Index(from), n, 1).place
+}
+
+// candidate is the best of the rows of the invocation.
+func (l *luPart) candidate(s luState, c kernel.Value) luBest {
+	best := luBest{l.Real(-1), c}
+	for r, row := range s.a {
+		size, at := l.Abs(row[0]), s.at[r]
+		isNaN := l.Compare(scalar.Ne, size, size)
+		first := l.IsEqual(at, c)
+		eligible := l.And2(l.And2(l.inside[r], l.Compare(scalar.Le, c, at)), l.Or2(first, l.Not(isNaN)))
+		size = l.Select(isNaN, l.Real(math.Inf(1)), size)
+		best = l.better(best, luBest{l.Select(eligible, size, l.Real(-1)), l.Select(eligible, at, c)})
+	}
+	return best
 }
 
 // luLast is how many candidates an invocation looks at.
