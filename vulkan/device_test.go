@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// openTest opens the best device with validation. Any message of the validation layer fails the test.
-// Without a device the test is skipped.
+// openTest opens the best device with validation, unless NXVK_VALIDATION is 0. Any message of the validation layer fails
+// the test. Without a device the test is skipped.
 func openTest(t testing.TB, o Options) *Device {
 	t.Helper()
-	o.Validation = true
+	o.Validation = os.Getenv("NXVK_VALIDATION") != "0"
 	o.Watchdog = cmp.Or(o.Watchdog, -1) // a busy machine is no lost device
 	o.OnMessage = func(severity, text string) { t.Errorf("%s: %s", severity, text) }
 	d, err := Open(os.Getenv("NXVK_DEVICE"), o)

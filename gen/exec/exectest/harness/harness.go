@@ -6,6 +6,7 @@ package harness
 import (
 	"encoding/binary"
 	"errors"
+	"os"
 	"math"
 	"testing"
 	"time"
@@ -57,10 +58,10 @@ func Open(t testing.TB, o vulkan.Options) *vulkan.Device {
 	return d
 }
 
-// Device opens the first device under validation; any message fails the test.
+// Device opens the first device under validation, unless NXVK_VALIDATION is 0; any message fails the test.
 func Device(t testing.TB, o vulkan.Options) *vulkan.Device {
 	t.Helper()
-	o.Validation = true
+	o.Validation = os.Getenv("NXVK_VALIDATION") != "0"
 	o.OnMessage = func(severity, text string) { t.Errorf("validation: %s: %s", severity, text) }
 	return Open(t, o)
 }
