@@ -6,8 +6,8 @@ package harness
 import (
 	"encoding/binary"
 	"errors"
-	"os"
 	"math"
+	"os"
 	"testing"
 	"time"
 
