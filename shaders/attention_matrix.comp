@@ -203,10 +203,10 @@ void main() {
                     together();
                 }
                 [[unroll]] for (uint c = 0; c < at.length(); c++) {
-                    const float less = basis(most[i][c]) * unit;
+                    const float bottom = basis(most[i][c]);
                     [[unroll]] for (uint j = 0; j < KT; j++) {
                         // A mask may add the least number there is, whose product with unit is infinite.
-                        const float x = LOGITS ? exp2((s[i * KT + j][c] - basis(most[i][c])) * unit) : exp2(fma(s[i * KT + j][c], unit, -less));
+                        const float x = exp2(LOGITS ? (s[i * KT + j][c] - bottom) * unit : fma(s[i * KT + j][c], unit, -bottom * unit));
                         s[i * KT + j][c] = x;
                         total[i][c] += x;
                     }

@@ -14,7 +14,7 @@ layout(constant_id = 7) const uint WIDTH = 64;  // elements of a value
 layout(constant_id = 8) const uint FLAGS = 0;   // bits: see below
 
 const bool WHOLE = (FLAGS & 1) != 0;   // rows of results are whole vectors
-const bool LOGITS = (FLAGS & 2) != 0;  // logits are more than scaled scores
+const bool LOGITS = (FLAGS & 2) != 0;  // logits are more than scaled scores, or rows are wide
 const bool SKIPS = (FLAGS & 4) != 0;   // a mask leaves whole tiles out
 const bool DIVIDES = (FLAGS & 8) != 0; // scores are divided by the scale
 const bool LOCKSTEP = (FLAGS & 16) != 0; // see together

@@ -16,6 +16,8 @@ const (
 	memoryRate  = 4e12  // bytes
 
 	matrixStreamRate = 180e12 // operations of the products in the kernel for matrix hardware, its softmax included
+	maskedWideRate   = 120e12 // the same beyond wideColumns, with a mask that leaves tiles out
+	wideRate         = 54e12  // and without one, where all workgroups read the same keys at once
 )
 
 // Seconds that no size lowers: a dispatch, and two products with a softmax between them, which fill and
@@ -27,6 +29,9 @@ const (
 
 // skipped is the part of the scores that is computed under a mask that leaves tiles out: a causal one has half.
 const skipped = 0.6
+
+// wideColumns is up to which width the kernel for matrix hardware keeps its rate.
+const wideColumns = 192
 
 // fullThreads is how many invocations of the kernel for matrix hardware keep a device busy.
 const fullThreads = 132 * 256
@@ -97,7 +102,7 @@ func (j *job) streamed() float64 {
 func (m *matrixJob) streamed() float64 {
 	queries, keys := whole(m.queries, m.matrixQueries()), whole(m.keys, m.Keys)
 	scores := float64(m.batches) * float64(queries) * float64(keys)
-	each := 2 * float64(m.depth+m.width) / matrixStreamRate
+	each := 2 * float64(m.depth+m.width) / m.rate()
 	switch {
 	case m.mask != nil && m.mask.exact:
 		each *= skipped
@@ -112,6 +117,17 @@ func (m *matrixJob) streamed() float64 {
 		copies += dispatchTime + float64(p.Bytes)/memoryRate
 	}
 	return dispatchTime + copies + scores*each/busy
+}
+
+// rate is that of the products of the kernel for matrix hardware.
+func (m *matrixJob) rate() float64 {
+	switch {
+	case max(m.depth, m.width) <= wideColumns:
+		return matrixStreamRate
+	case m.mask != nil:
+		return maskedWideRate
+	}
+	return wideRate
 }
 
 // Always has Find find every attention that the kernel can compute. Tests set it.

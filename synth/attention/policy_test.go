@@ -63,6 +63,8 @@ func TestPays(t *testing.T) {
 		{"matrix hardware, one short sequence", &matrices, ops.BF16, sizes{12, 128, 128, 64, 64}, true},
 		{"matrix hardware, few queries of many", &matrices, ops.BF16, sizes{32, 16, 4096, 64, 64}, false},
 		{"matrix hardware, decoding", &matrices, ops.BF16, sizes{32, 1, 4096, 64, 64}, false},
+		{"matrix hardware, wide", &matrices, ops.BF16, sizes{128, 2048, 2048, 256, 256}, false},
+		{"matrix hardware, 192 columns", &matrices, ops.BF16, sizes{128, 2048, 2048, 192, 192}, true},
 		{"matrix hardware of another type", &matrices, ops.F16, sizes{128, 2048, 2048, 64, 64}, false},
 		{"scores of 4 GiB", synthtest.GPU, ops.F32, sizes{16, 8192, 8192, 128, 128}, true},
 		{"scores of 4 GiB, matrix hardware", &matrices, ops.BF16, sizes{32, 8192, 8192, 128, 128}, true},
