@@ -8,6 +8,7 @@
 // in each fusion that reads it. Any other instruction joins the clusters of its
 // operands if a rule allows it, no cycle arises, and one kernel holds both. A Trace
 // follows results back to the loads that they need; it proves that strides express
-// every access. Explain tells by which rules instructions were joined, and why a
+// every access. At the end, small fusions that few others read become stages of
+// these (chained). Explain tells by which rules instructions were joined, and why a
 // cluster ends.
 package fusion

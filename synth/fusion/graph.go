@@ -65,6 +65,10 @@ type Fusion struct {
 	// Whole lists results that are concatenations, which are the last of Body: the kernel writes
 	// their operands into them, one behind the other.
 	Whole []ops.ID
+
+	// Stages are fusions whose instructions are those of Body, where a workgroup of one kernel carries out several,
+	// one after the other: each but the last as a whole. Outs are the results of the last.
+	Stages []Fusion
 }
 
 // Gives reports whether a value is a result of the fusion.
