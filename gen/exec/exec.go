@@ -103,6 +103,7 @@ type Counters struct {
 	Host         uint64 // computed on the host
 	Device       uint64 // recorded for the device
 	InPlace      uint64 // of Device: those that updated an operand where it was, without a copy
+	Ahead        uint64 // rounds of loops that were begun before their condition was known
 	Fallbacks    uint64 // computed on the host because the device cannot
 	Refused      uint64 // kernels that the driver does not compile
 	Failed       uint64 // results that carry a new error
