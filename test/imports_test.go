@@ -96,6 +96,7 @@ var rules = map[string][]string{
 	"nxvk/gen/exec/hostjob":       slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/hostjob", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/checks":        slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/exec/hostjob", "nxvk/gen/exec/checks", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/transfer":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/exec/hostjob", "nxvk/gen/exec/transfer", "nxvk/gen/store", ergo}),
+	"nxvk/gen/exec/dispatch":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/exec/hostjob", "nxvk/gen/exec/checks", "nxvk/gen/exec/transfer", "nxvk/gen/exec/dispatch", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/spans":         slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/explain":       slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/feed", "nxvk/gen/exec/memory", "nxvk/gen/exec/explain", "nxvk/gen/store", ergo}),
 }

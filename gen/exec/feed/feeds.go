@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/synth"
@@ -54,6 +55,20 @@ func New(cfg Config) *Feeds {
 
 // Own is the feed of what no session asks for.
 func (fs *Feeds) Own() *Feed { return fs.own }
+
+// Warm submits a kernel without work.
+func (fs *Feeds) Warm(k *kernels.Kernel) (vulkan.Ticket, error) {
+	stream := fs.own.Stream()
+	b, err := stream.Alloc(16)
+	if err != nil {
+		return vulkan.Ticket{}, err
+	}
+	defer b.Free()
+	if err := stream.Warm(k.Pipeline(), b); err != nil {
+		return vulkan.Ticket{}, err
+	}
+	return fs.own.Submit()
+}
 
 // Feed returns a feed for a session, or for nobody where that is nil. late is told when a
 // deadline has had the work of the feed cancelled.

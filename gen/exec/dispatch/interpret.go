@@ -1,4 +1,4 @@
-package exec
+package dispatch
 
 import (
 	"slices"
@@ -14,35 +14,18 @@ import (
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/synth"
-	"nxvk/vulkan"
 )
-
-// carryOut carries out work by a plan, on the device or in its stead.
-func (dp *dispatcher) carryOut(q *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
-	dp.exec.kernels.Refresh(p)
-	if q.recording != nil {
-		return dp.continueRecording(q)
-	}
-	exact := dp.rule(w) != placement.Never
-	switch {
-	case exact && (dp.exec.kernels.Unready(p) || dp.next(w, p) == kernels.ByHost):
-		return dp.standIn(q, w, p)
-	case dp.exec.kernels.Cold(p) || !exact && dp.next(w, p) == kernels.ByHost:
-		return dp.interpret(q, w, p)
-	}
-	return dp.runOnDevice(q, w, p)
-}
 
 // interpret carries out work by a plan on the host. What only the device has is read first,
 // at the expense of the kernels.
-func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
+func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
 	if wait, err := dp.bring(q, w); wait != 0 || err != nil {
 		for _, k := range p.Kernels {
 			k.Charge(kernels.ReadCost)
 		}
 		return wait, err
 	}
-	outs, wait, err := dp.results(q, w)
+	outs, wait, err := dp.hostResults(q, w, true)
 	defer store.DropAll(outs)
 	switch {
 	case wire.KindOf(err) == wire.OutOfMemory:
@@ -63,35 +46,35 @@ func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (w
 	if err != nil {
 		return 0, err
 	}
-	routines := dp.exec.kernels.RunsRoutines(p)
+	routines := dp.cfg.Kernels.RunsRoutines(p)
 	var took time.Duration
 	give := func() error {
 		for i := range steps {
-			dp.exec.Counters.Interpreted++
+			dp.cfg.Counts.Interpreted++
 			if !routines {
-				dp.exec.kernels.Spend(steps[i].k, steps[i].ran)
+				dp.cfg.Kernels.Spend(steps[i].k, steps[i].ran)
 			}
 		}
 		p.Contest.Note(kernels.ByHost, took)
-		errs := dp.exec.checker.OnHost(q.note, w, p, words)
+		errs := dp.cfg.Checker.OnHost(dp.cfg.Note(q), w, p, words)
 		for i, m := range outs {
 			if err := w.FirstError(i, p, errs); err != nil {
-				q.put(w.In.Outs[i].ID, store.Value{Type: w.In.Outs[i].Type, Err: err})
+				dp.cfg.Put(q, w.In.Outs[i].ID, store.Value{Type: w.In.Outs[i].Type, Err: err})
 				continue
 			}
 			m.Shadow = true
-			dp.exec.keep(q, w.In.Outs[i], m)
+			dp.give(q, w.In.Outs[i], m)
 		}
 		return nil
 	}
 	if cost > placement.InlineCost {
-		dp.exec.jobs.Start(q, w, hostjob.WorkKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
+		dp.cfg.Jobs.Start(q, w, hostjob.WorkKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
 			return sched.Caught(func() error { return timed(&took, func() error { return runSteps(by, steps) }) })
 		}, give)
-		dp.exec.kernels.Overtake(p, dp.exec.jobs.Overtaken(q))
+		dp.cfg.Kernels.Overtake(p, dp.cfg.Jobs.Overtaken(q))
 		return queue.ForHost, nil
 	}
-	dp.exec.turns.Charge(int(cost) >> 12)
+	dp.cfg.Turns.Charge(int(cost) >> 12)
 	if err := timed(&took, func() error { return runSteps(nil, steps) }); err != nil {
 		return 0, placement.Fault(err)
 	}
@@ -99,10 +82,10 @@ func (dp *dispatcher) interpret(q *Queue, w *placement.Work, p *kernels.Plan) (w
 }
 
 // hostTemps makes memory for the temporaries of a plan, also where it returns an error.
-func (dp *dispatcher) hostTemps(p *kernels.Plan) (temps []*store.Storage, err error) {
+func (dp *Dispatcher[Q]) hostTemps(p *kernels.Plan) (temps []*store.Storage, err error) {
 	for _, n := range p.Temps {
 		m := &store.Storage{}
-		if err := dp.exec.memory.Host.Fill(m, int(n)); err != nil {
+		if err := dp.cfg.Memory.Host.Fill(m, int(n)); err != nil {
 			return temps, err
 		}
 		m.Retain()
@@ -112,7 +95,7 @@ func (dp *dispatcher) hostTemps(p *kernels.Plan) (temps []*store.Storage, err er
 }
 
 // hostSteps makes the steps of a plan ready for the host, and tells what they cost there.
-func (dp *dispatcher) hostSteps(w *placement.Work, p *kernels.Plan, outs, temps []*store.Storage, words [][]byte) (steps []hostStep, cost float64, err error) {
+func (dp *Dispatcher[Q]) hostSteps(w *placement.Work, p *kernels.Plan, outs, temps []*store.Storage, words [][]byte) (steps []hostStep, cost float64, err error) {
 	steps = make([]hostStep, len(p.Steps))
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -166,17 +149,4 @@ func runSteps(by *sched.Worker, steps []hostStep) error {
 		}
 	}
 	return nil
-}
-
-// warm submits a kernel without work.
-func (dp *dispatcher) warm(k *kernels.Kernel) (vulkan.Ticket, error) {
-	b, err := dp.exec.feeds.Own().Stream().Alloc(16)
-	if err != nil {
-		return vulkan.Ticket{}, err
-	}
-	defer b.Free()
-	if err := dp.exec.feeds.Own().Stream().Warm(k.Pipeline(), b); err != nil {
-		return vulkan.Ticket{}, err
-	}
-	return dp.exec.feeds.Own().Submit()
 }
