@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"nxvk/gen/server"
-	"nxvk/ops"
+	"nxvk/ops/terms"
 )
 
 // newRegistry returns the metrics of the devices, the network, the process and Go's runtime.
@@ -29,7 +29,7 @@ func newRegistry(devices server.Reporters, n wireNode) *prometheus.Registry {
 			Name: "nxvk_build_info", Help: "Constant 1; the labels are the version of the node and of what it was built with.",
 			ConstLabels: prometheus.Labels{
 				"version": server.Version(), "go_version": runtime.Version(),
-				"os": runtime.GOOS, "arch": runtime.GOARCH, "digest": ops.Digest(),
+				"os": runtime.GOOS, "arch": runtime.GOARCH, "digest": terms.Digest(),
 			},
 		}, func() float64 { return 1 }),
 		wireCollector{n},

@@ -13,7 +13,7 @@ import (
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
-	"nxvk/ops"
+	"nxvk/ops/terms"
 )
 
 // ManagerName is the registered name of the manager.
@@ -122,7 +122,7 @@ func (m *Manager) info() etf.Term {
 		devices = append(devices, s.report())
 	}
 	return etf.Map{
-		pair("version", Version()), pair("incarnation", m.incarnation), pair("digest", ops.Digest()),
+		pair("version", Version()), pair("incarnation", m.incarnation), pair("digest", terms.Digest()),
 		pair("os", runtime.GOOS+"/"+runtime.GOARCH), pair("devices", devices),
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 	"nxvk/ops"
+	"nxvk/ops/terms"
 	"nxvk/synth/spmd"
 )
 
@@ -158,10 +159,10 @@ func (d *Device) openSession(c dist.Call, q *exec.Queue, o wire.Options) {
 
 // setOptions sets the options of a session.
 func (d *Device) setOptions(q *exec.Queue, o wire.Options) error {
-	if o.Digest != "" && o.Digest != ops.Digest() {
+	if o.Digest != "" && o.Digest != terms.Digest() {
 		return &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 			"the client's op table (digest %s) differs from that of this nxvk-node %s (digest %s): install the same version of both",
-			o.Digest, Version(), ops.Digest())}
+			o.Digest, Version(), terms.Digest())}
 	}
 	s := q.Session
 	if o.LimitSet {

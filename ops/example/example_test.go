@@ -1,16 +1,20 @@
-package ops
+package example
 
-import "testing"
+import (
+	"testing"
+
+	"nxvk/ops"
+)
 
 // TestExamples: each operation that computes has an example, and the table takes
 // it in some type.
 func TestExamples(t *testing.T) {
-	for op := Op(0); op < Count; op++ {
+	for op := ops.Op(0); op < ops.Count; op++ {
 		taken, last := 0, error(nil)
-		for _, d := range DTypes() {
-			in, types, ok := Example(op, d)
+		for _, d := range ops.DTypes() {
+			in, types, ok := Of(op, d)
 			if !ok {
-				if k := op.Info().Kind; k != Control && op != Tensor && !op.Info().Internal {
+				if k := op.Info().Kind; k != ops.Control && op != ops.Tensor && !op.Info().Internal {
 					t.Errorf("%v has no example", op)
 				}
 				taken++

@@ -1,16 +1,23 @@
-package ops
+// Package shard says how values are divided over a mesh of devices: which axes of the mesh divide which
+// dimension of a value, as the PartitionSpec of JAX does. Package wire reads it from clients, and
+// synth/spmd divides programs by it.
+//
+// The package does not know what a mesh consists of. Start reading at Sharding.
+package shard
 
 import (
 	"fmt"
 	"slices"
+
+	"nxvk/ops"
 )
 
 // Sharding says how a value is divided over a mesh: for each dimension the axes of the mesh that divide it, the
 // first of them into the largest parts. A dimension without axes is whole on every rank.
 type Sharding [][]int
 
-// Partition is one rank's share of a program on a mesh.
-type Partition struct {
+// Share is one rank's share of a program on a mesh.
+type Share struct {
 	Shape  []int      // of the mesh; ranks are row-major in it
 	Rank   int        // whose share it is
 	Params []Sharding // of the parameters
@@ -20,7 +27,7 @@ type Partition struct {
 func Whole(rank int) Sharding { return make(Sharding, rank) }
 
 // Parts is into how many parts axes of the mesh divide a dimension.
-func (p *Partition) Parts(axes []int) int {
+func (p *Share) Parts(axes []int) int {
 	n := 1
 	for _, a := range axes {
 		n *= p.Shape[a]
@@ -29,16 +36,16 @@ func (p *Partition) Parts(axes []int) int {
 }
 
 // Local is the type of a rank's part of a value.
-func (p *Partition) Local(t Type, s Sharding) Type {
+func (p *Share) Local(t ops.Type, s Sharding) ops.Type {
 	shape := slices.Clone(t.Shape)
 	for d := range shape {
 		shape[d] /= p.Parts(s[d])
 	}
-	return Type{DType: t.DType, Shape: shape}
+	return ops.Type{DType: t.DType, Shape: shape}
 }
 
 // Check reports whether the mesh is one, and the parameters can be divided so.
-func (p *Partition) Check(params []Result) error {
+func (p *Share) Check(params []ops.Result) error {
 	ranks := 1
 	for _, n := range p.Shape {
 		if n < 1 || n > 1<<16 {
@@ -63,7 +70,7 @@ func (p *Partition) Check(params []Result) error {
 }
 
 // fits reports whether a value can be divided so.
-func (p *Partition) fits(t Type, s Sharding) error {
+func (p *Share) fits(t ops.Type, s Sharding) error {
 	if len(s) != len(t.Shape) {
 		return fmt.Errorf("the sharding %v has not a list of axes for each dimension of %v", s, t)
 	}
