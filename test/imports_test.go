@@ -29,6 +29,7 @@ var rules = map[string][]string{
 	"nxvk/synth/strided":     slices.Concat(kernels, []string{"nxvk/synth/lowering", "nxvk/synth/strided"}),
 	"nxvk/synth/codegen":     emitter,
 	"nxvk/synth/fusion":      slices.Concat(emitter, []string{"nxvk/synth/fusion", "nxvk/synth/graph"}),
+	"nxvk/synth/partition":   slices.Concat(emitter, []string{"nxvk/synth/fusion", "nxvk/synth/partition", "nxvk/synth/graph"}),
 	"nxvk/synth/elementwise": slices.Concat(emitter, []string{"nxvk/synth/elementwise"}),
 	"nxvk/synth/reduction":   slices.Concat(emitter, []string{"nxvk/synth/reduction"}),
 	"nxvk/synth/movement":    slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement"}),

@@ -1,7 +1,8 @@
-package fusion
+package partition
 
 import (
 	"nxvk/ops"
+	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
 )
 
@@ -26,7 +27,7 @@ func (f *partitioner) startContraction(i int) {
 		if o.Lit != nil {
 			continue
 		}
-		n.cluster.addUse(bufferUse{of: f.number(o.ID)})
+		n.cluster.addUse(fusion.Use{Of: f.number(o.ID)})
 	}
 }
 

@@ -1,9 +1,10 @@
-package fusion
+package partition
 
 import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/synth/fusion"
 )
 
 // remat is the cost of recomputing a value where it is read.
@@ -23,7 +24,7 @@ const (
 
 // rematOf adds up the cost of recomputing a node.
 func (f *partitioner) rematOf(n *node) remat {
-	p := remat{cost: Cost(f.t, n.in, f.typesOf(n.in))}
+	p := remat{cost: fusion.Cost(f.t, n.in, f.typesOf(n.in))}
 	for _, o := range n.in.Ins {
 		if o.Lit != nil {
 			continue
@@ -71,7 +72,7 @@ func (f *partitioner) sizeOf(j int) int {
 
 // isCheap reports whether readers of an instruction recompute it.
 func (f *partitioner) isCheap(n *node) bool {
-	if n.pattern != patternElementwise || n.inMemory || updates(n.in) || len(n.remat.reads) > maxReads {
+	if n.pattern != patternElementwise || n.inMemory || fusion.Updates(n.in) || len(n.remat.reads) > maxReads {
 		return false
 	}
 	if n.in.Outs[0].Type.Size() == 1 {

@@ -1,10 +1,11 @@
-package fusion
+package partition
 
 import (
 	"errors"
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
 )
 
@@ -22,7 +23,7 @@ import (
 type partitioner struct {
 	t        *lowering.Target
 	caps     Capabilities
-	g        *Graph
+	g        *fusion.Graph
 	nodes    []node
 	made     map[ops.ID]int // the node that defines a value
 	types    map[ops.ID]ops.Type
@@ -31,7 +32,7 @@ type partitioner struct {
 	stack    []*cluster     // scratch of a search
 	outputs  []int          // scratch of outputsOf
 	operands []ops.Type     // scratch of typesOf
-	tr       Trace          // the latest trace
+	tr       fusion.Trace   // the latest trace
 	from     int            // the node at which it began
 	passed   []int          // the nodes that it passed through
 
@@ -53,7 +54,7 @@ type node struct {
 	dataDependent  bool  // reads padding, or at offsets that operands give
 	checks         bool  // reads at indices
 	body           []int // the nodes that it computes as well
-	uses           []bufferUse
+	uses           []fusion.Use
 	remat          remat
 	reason         Reason   // why others cannot join it; empty if they can
 	cluster        *cluster // nil if it is only part of its readers
@@ -72,11 +73,11 @@ type Capabilities interface {
 
 // Partition partitions a graph into fusions, in an order that respects their
 // dependencies. The same graph gives the same fusions.
-func Partition(g *Graph, t *lowering.Target, caps Capabilities) []Fusion {
+func Partition(g *fusion.Graph, t *lowering.Target, caps Capabilities) []fusion.Fusion {
 	return newPartitioner(g, t, caps, nil).partition()
 }
 
-func newPartitioner(g *Graph, t *lowering.Target, caps Capabilities, refused map[[2]int]Reason) *partitioner {
+func newPartitioner(g *fusion.Graph, t *lowering.Target, caps Capabilities, refused map[[2]int]Reason) *partitioner {
 	if !fitsBindings(t, g) && t.Addressable {
 		t = t.WithAddresses() // addresses are push constants
 	}
@@ -84,7 +85,7 @@ func newPartitioner(g *Graph, t *lowering.Target, caps Capabilities, refused map
 		types: make(map[ops.ID]ops.Type, len(g.Body)+len(g.Params)), listed: make(map[ops.ID]int), refused: refused}
 }
 
-func (f *partitioner) partition() []Fusion {
+func (f *partitioner) partition() []fusion.Fusion {
 	f.newTrace()
 	f.survey()
 	for i := range f.nodes {
@@ -145,8 +146,8 @@ func (f *partitioner) want(n *node) {
 // moves reports whether strides cannot express where the elements of a node lie.
 // Reductions read such a value from memory.
 func (n *node) moves() bool {
-	return n.pattern == patternElementwise && (n.in.Op == ops.Pad || joinsParts(n.in.Op)) ||
-		n.pattern == patternView && (n.in.Op == ops.Slice && len(n.in.Ins) > 1 || gathers(n.in.Op))
+	return n.pattern == patternElementwise && (n.in.Op == ops.Pad || fusion.JoinsParts(n.in.Op)) ||
+		n.pattern == patternView && (n.in.Op == ops.Slice && len(n.in.Ins) > 1 || fusion.Gathers(n.in.Op))
 }
 
 // producer is the node that makes an operand.
@@ -189,7 +190,7 @@ func (f *partitioner) visit(i int) {
 	case patternView, patternCreate:
 		n.remat = f.rematOf(n)
 		switch {
-		case gathers(n.in.Op) && !f.gatheredOnce(n):
+		case fusion.Gathers(n.in.Op) && !f.gatheredOnce(n):
 			f.materialize(i)
 			n.reason = inMemory
 		case n.inMemory:
@@ -241,33 +242,24 @@ func (f *partitioner) place(i int) {
 // returns those that other instructions make. A view that strides cannot express is
 // materialized.
 func (f *partitioner) traceBack(i int) ([]dep, error) {
-	n := &f.nodes[i]
+	n, tr := &f.nodes[i], &f.tr
 	for {
-		tr := f.tracer(i)
-		err := tr.run(func() error {
-			if n.pattern == patternReduction {
-				_, err := tr.value(n.in.Ins[0].ID, tr.Full)
-				return err
-			}
-			if updates(n.in) {
-				f.passed = append(f.passed, i)
-				_, err := tr.update(n.in)
-				return err
-			}
-			_, err := tr.value(n.in.Outs[0].ID, tr.Full)
-			return err
-		})
-		var at *viewError
+		f.from, f.passed = i, f.passed[:0]
+		if fusion.Updates(n.in) {
+			f.passed = append(f.passed, i)
+		}
+		err := tr.Follow(n.in)
+		var at *fusion.ViewError
 		if err == nil || !errors.As(err, &at) {
-			n.body, n.uses, n.dataDependent = slices.Clone(f.passed), usesOf(tr), len(tr.extraDims) > 0
+			n.body, n.uses, n.dataDependent = slices.Clone(f.passed), tr.Uses(), tr.DataDependent()
 			n.checks = len(tr.Checks) > 0
 			deps := f.depsOf(tr)
-			if updates(n.in) {
+			if fusion.Updates(n.in) {
 				deps = f.updateDeps(n, deps)
 			}
 			return deps, err
 		}
-		f.materialize(f.made[at.id])
+		f.materialize(f.made[at.ID])
 	}
 }
 
@@ -292,36 +284,40 @@ func (f *partitioner) materialize(i int) {
 
 // newTrace makes the trace through the whole graph.
 func (f *partitioner) newTrace() {
-	f.tr.types = func(id ops.ID) ops.Type { return f.types[id] }
-	f.tr.number = f.number
-	f.tr.literal = func(*ops.Literal) int { return 0 }
-	f.tr.blocks = f.tiles
-	f.tr.graph = func(id ops.ID) *ops.Instr {
-		j, ok := f.made[id]
-		if !ok || j != f.from && !f.through(&f.nodes[j]) {
-			return nil
-		}
-		f.passed = append(f.passed, j)
-		return f.nodes[j].in
-	}
-}
-
-// tracer starts a trace of node i in its own iteration space. There is one at a time.
-func (f *partitioner) tracer(i int) *Trace {
-	n := &f.nodes[i]
-	shape, axes := n.in.Outs[0].Type.Shape, []int(nil)
-	if n.pattern == patternReduction {
-		shape, axes = f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0]
-	}
-	if updates(n.in) {
-		shape = f.typeOf(n.in.Ins[updateBy]).Shape
-	}
-	f.from, f.passed = i, f.passed[:0]
-	f.tr.space(shape, axes)
-	return &f.tr
+	f.tr.Over(fusion.Code{
+		Types:  func(id ops.ID) ops.Type { return f.types[id] },
+		Number: f.number,
+		Blocks: f.tiles,
+		Instr: func(id ops.ID) *ops.Instr {
+			j, ok := f.made[id]
+			if !ok || j != f.from && !f.through(&f.nodes[j]) {
+				return nil
+			}
+			f.passed = append(f.passed, j)
+			return f.nodes[j].in
+		},
+	})
 }
 
 // through reports whether readers of a node compute it themselves.
 func (f *partitioner) through(n *node) bool {
 	return n.rematerialized || (n.pattern == patternView || n.pattern == patternCreate) && !n.materialized
+}
+
+// fitsBindings reports whether every value of a graph fits a binding.
+func fitsBindings(t *lowering.Target, g *fusion.Graph) bool {
+	if t.Addresses || t.MaxBinding == 0 {
+		return true
+	}
+	longest := int64(0)
+	see := func(list []ops.Result) {
+		for _, r := range list {
+			longest = max(longest, int64(r.Type.Bytes()))
+		}
+	}
+	see(g.Params)
+	for i := range g.Body {
+		see(g.Body[i].Outs)
+	}
+	return longest <= t.MaxBinding
 }

@@ -1,12 +1,12 @@
-package fusion_test
+package partition_test
 
 import (
 	"testing"
 
 	"nxvk/ops"
 	"nxvk/synth"
-	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
+	"nxvk/synth/partition"
 	"nxvk/synth/synthtest"
 )
 
@@ -38,7 +38,7 @@ func TestFuseHorizontally(t *testing.T) {
 		if 2*len(few) > len(many)+2 {
 			t.Errorf("%d fusions for 10 updates, %d where each is alone:\n%s", len(few), len(many), synthtest.Show(few))
 		}
-		large := optimiser(t, 4, fusion.MaxHorizontal+1)
+		large := optimiser(t, 4, partition.MaxHorizontal+1)
 		if got, want := len(synth.Fuse(&large.Graph, target)), len(synth.Fuse(&large.Graph, &alone)); got != want {
 			t.Errorf("%d fusions for large tensors, want %d", got, want)
 		}

@@ -1,45 +1,19 @@
-package fusion
+package partition
 
 import (
 	"slices"
 
 	"nxvk/synth/codegen"
+	"nxvk/synth/fusion"
 	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
 )
 
-// bufferUse is a value in memory that a kernel reads through a view. It takes a buffer.
-type bufferUse struct {
-	of int    // a node or, below zero, a parameter
-	by uint64 // a hash of the view; 0 if it is the identity
-}
-
 // addUse adds a use that is not known yet.
-func (g *cluster) addUse(s bufferUse) {
+func (g *cluster) addUse(s fusion.Use) {
 	if !slices.Contains(g.uses, s) {
 		g.uses = append(g.uses, s)
 	}
-}
-
-// usesOf lists what a traced instruction reads from memory.
-func usesOf(tr *Trace) (all []bufferUse) {
-	for _, s := range tr.Sources {
-		if s.Kind != codegen.FromBuffer {
-			continue
-		}
-		at := bufferUse{of: s.Buffer.Ref.Index}
-		if len(s.Shifts) > 0 || !SameView(tr.Dims, s.View, tr.Full) {
-			at.by = keyOf(keyLoad, 0, s.View).hash
-			for _, h := range s.Shifts {
-				at.by = mix(mix(at.by, uint64(h.From)), uint64(h.Stride))
-			}
-		}
-		all = append(all, at)
-	}
-	for _, in := range tr.checked {
-		all = append(all, checkUse(in))
-	}
-	return all
 }
 
 // fits gives the reason why a kernel of two clusters exceeds a limit; empty if it fits.
@@ -55,7 +29,7 @@ func (f *partitioner) fits(a, b *cluster) Reason {
 	buffers := len(f.outputs)
 	for _, g := range []*cluster{a, b} {
 		for _, s := range g.uses {
-			if g == b && slices.Contains(a.uses, s) || s.of >= 0 && (f.nodes[s.of].cluster == a || f.nodes[s.of].cluster == b) {
+			if g == b && slices.Contains(a.uses, s) || s.Of >= 0 && (f.nodes[s.Of].cluster == a || f.nodes[s.Of].cluster == b) {
 				continue
 			}
 			buffers++
@@ -70,7 +44,7 @@ func budgetFor(t *lowering.Target, buffers, push int) Reason {
 		push += 8 * buffers
 	}
 	switch {
-	case buffers > MaxBuffers:
+	case buffers > fusion.MaxBuffers:
 		return manyBuffers
 	case push > t.PushBytes():
 		return manyParameters
@@ -98,9 +72,6 @@ func (f *partitioner) relieve(i int) bool {
 	f.materialize(longest)
 	return true
 }
-
-// MaxBuffers is the most buffers of a kernel where they are bound.
-const MaxBuffers = 32
 
 // pushBytes is an upper bound of the push constants that literals take.
 func pushBytes(a, b []litKey) int {

@@ -1,4 +1,4 @@
-package fusion_test
+package partition_test
 
 import (
 	"slices"

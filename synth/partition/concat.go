@@ -1,9 +1,10 @@
-package fusion
+package partition
 
 import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
 )
 
@@ -14,7 +15,7 @@ import (
 const partAlign = 256
 
 // concatenated adds such concatenations to the fusions of their operands.
-func (f *partitioner) concatenated(fusions []Fusion) []Fusion {
+func (f *partitioner) concatenated(fusions []fusion.Fusion) []fusion.Fusion {
 	makes, reads := make(map[ops.ID]int), make(map[ops.ID]int) // the fusion that makes a value, and how many read it
 	for i := range fusions {
 		for _, o := range fusions[i].Outs {
@@ -24,18 +25,18 @@ func (f *partitioner) concatenated(fusions []Fusion) []Fusion {
 			reads[id]++
 		}
 	}
-	return slices.DeleteFunc(fusions, func(u Fusion) bool {
+	return slices.DeleteFunc(fusions, func(u fusion.Fusion) bool {
 		cat := &u.Body[0]
 		if len(u.Body) != 1 || !f.adjoins(cat) || slices.ContainsFunc(cat.Ins, func(o ops.Operand) bool { return reads[o.ID] != 1 }) {
 			return false
 		}
 		i, ok := makes[cat.Ins[0].ID]
-		if !ok || !fusions[i].makesAll(cat.Ins) {
+		if !ok || !makesAll(&fusions[i], cat.Ins) {
 			return false
 		}
-		fusions[i].concatenate(cat)
+		concatenate(&fusions[i], cat)
 		if u.Why != nil {
-			fusions[i].Why.passOn(u.Why, cat)
+			passOn(fusions[i].Why, u.Why, cat)
 		}
 		return true
 	})
@@ -65,7 +66,7 @@ func (f *partitioner) adjoins(in *ops.Instr) bool {
 }
 
 // makesAll reports whether a fusion is one kernel without reductions that makes all operands.
-func (u *Fusion) makesAll(list []ops.Operand) bool {
+func makesAll(u *fusion.Fusion, list []ops.Operand) bool {
 	if len(u.Body) < 2 || u.FirstReduction() != nil {
 		return false
 	}
@@ -75,7 +76,7 @@ func (u *Fusion) makesAll(list []ops.Operand) bool {
 }
 
 // concatenate adds a concatenation to the fusion of its operands.
-func (u *Fusion) concatenate(in *ops.Instr) {
+func concatenate(u *fusion.Fusion, in *ops.Instr) {
 	u.Body = append(u.Body, *in)
 	u.Outs = slices.DeleteFunc(u.Outs, func(r ops.Result) bool {
 		return slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return o.ID == r.ID })
@@ -85,8 +86,8 @@ func (u *Fusion) concatenate(in *ops.Instr) {
 }
 
 // passOn adds the explanation of a concatenation to that of the fusion of its operands.
-func (w *Why) passOn(cat *Why, in *ops.Instr) {
+func passOn(w, cat *fusion.Why, in *ops.Instr) {
 	w.Rules |= lowering.RuleViews
-	w.Ends = slices.DeleteFunc(w.Ends, func(e End) bool { return e.Reader.Outs[0].ID == in.Outs[0].ID })
+	w.Ends = slices.DeleteFunc(w.Ends, func(e fusion.End) bool { return e.Reader.Outs[0].ID == in.Outs[0].ID })
 	w.Ends = append(w.Ends, cat.Ends...)
 }

@@ -1,9 +1,10 @@
-package fusion
+package partition
 
 import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
 )
 
@@ -61,26 +62,14 @@ func (r Reason) and(s Reason) Reason {
 // off is the reason of a disabled rule.
 func off(by lowering.Rules) Reason { return Reason("the rule " + by.String() + " is disabled") }
 
-// Why explains a fusion.
-type Why struct {
-	Rules lowering.Rules // by which its instructions were joined
-	Ends  []End          // its readers in other fusions, each once, in order
-}
-
-// End is an instruction that reads a value of a fusion and is not part of it.
-type End struct {
-	Reader *ops.Instr
-	Reason string
-}
-
 // Explain is Partition, and fills in Fusion.Why.
-func Explain(g *Graph, t *lowering.Target, caps Capabilities) []Fusion {
+func Explain(g *fusion.Graph, t *lowering.Target, caps Capabilities) []fusion.Fusion {
 	return newPartitioner(g, t, caps, map[[2]int]Reason{}).partition()
 }
 
 // why explains the fusion of some items.
-func (f *partitioner) why(items []int) *Why {
-	w := &Why{Rules: f.nodes[items[0]].cluster.rules}
+func (f *partitioner) why(items []int) *fusion.Why {
+	w := &fusion.Why{Rules: f.nodes[items[0]].cluster.rules}
 	var readers []int
 	for _, i := range items {
 		w.Rules |= f.rulesOf(i)
@@ -88,7 +77,7 @@ func (f *partitioner) why(items []int) *Why {
 			computes := slices.Contains(f.nodes[u].body, i) // it by itself
 			if f.nodes[u].cluster != f.nodes[i].cluster && !computes && !slices.Contains(readers, u) {
 				readers = append(readers, u)
-				w.Ends = append(w.Ends, End{f.nodes[u].in, string(f.reasonBetween(i, u))})
+				w.Ends = append(w.Ends, fusion.End{Reader: f.nodes[u].in, Reason: string(f.reasonBetween(i, u))})
 			}
 			return false
 		})
@@ -101,7 +90,7 @@ func (f *partitioner) rulesOf(i int) (by lowering.Rules) {
 	for _, j := range f.nodes[i].body {
 		switch {
 		case j == i:
-		case f.nodes[j].pattern == patternView || f.nodes[j].in.Op == ops.Pad || joinsParts(f.nodes[j].in.Op):
+		case f.nodes[j].pattern == patternView || f.nodes[j].in.Op == ops.Pad || fusion.JoinsParts(f.nodes[j].in.Op):
 			by |= lowering.RuleViews
 		case f.nodes[j].pattern == patternElementwise && f.nodes[i].pattern == patternReduction:
 			by |= lowering.RuleReduceIn

@@ -1,4 +1,4 @@
-package fusion
+package partition
 
 import (
 	"container/heap"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/synth/fusion"
 )
 
 // fuseSiblings merges clusters that read the same value and do not depend on each other
@@ -44,8 +45,8 @@ const maxSiblings = 8
 func (f *partitioner) nodesRead(g *cluster) []int {
 	var rs []int
 	for _, s := range g.uses {
-		if f.sizeOf(s.of) == g.n {
-			rs = append(rs, s.of)
+		if f.sizeOf(s.Of) == g.n {
+			rs = append(rs, s.Of)
 		}
 	}
 	slices.Sort(rs)
@@ -54,7 +55,7 @@ func (f *partitioner) nodesRead(g *cluster) []int {
 
 // fusions makes the fusions, each after those that it depends on, in waves of independent
 // ones.
-func (f *partitioner) fusions() []Fusion {
+func (f *partitioner) fusions() []fusion.Fusion {
 	waits, next := map[*cluster]int{}, map[*cluster][]*cluster{}
 	var ready clusterQueue
 	for i := range f.nodes {
@@ -71,7 +72,7 @@ func (f *partitioner) fusions() []Fusion {
 			heap.Push(&ready, g)
 		}
 	}
-	var fusions []Fusion
+	var fusions []fusion.Fusion
 	for len(ready) > 0 {
 		wave := make([]*cluster, min(len(ready), maxWave))
 		for i := range wave {
@@ -108,12 +109,12 @@ func (f *partitioner) before(g *cluster) []*cluster {
 
 // fusionsOf makes a cluster a fusion. If no single iteration space can express how its
 // items read each other, each item becomes one.
-func (f *partitioner) fusionsOf(g *cluster) []Fusion {
+func (f *partitioner) fusionsOf(g *cluster) []fusion.Fusion {
 	u := f.newFusion(g.items)
 	if len(g.items) == 1 || f.traces(&u) {
-		return []Fusion{u}
+		return []fusion.Fusion{u}
 	}
-	var fusions []Fusion
+	var fusions []fusion.Fusion
 	for _, i := range g.items {
 		f.nodes[i].cluster, f.nodes[i].reason = &cluster{items: []int{i}, first: i, last: i}, manySpaces
 	}
@@ -124,15 +125,15 @@ func (f *partitioner) fusionsOf(g *cluster) []Fusion {
 }
 
 // traces reports whether one iteration space expresses a fusion.
-func (f *partitioner) traces(u *Fusion) bool {
-	_, err := NewTrace(u, func(id ops.ID) ops.Type { return f.types[id] })
-	var at *viewError
+func (f *partitioner) traces(u *fusion.Fusion) bool {
+	_, err := fusion.NewTrace(u, func(id ops.ID) ops.Type { return f.types[id] })
+	var at *fusion.ViewError
 	return !errors.As(err, &at)
 }
 
 // newFusion makes a fusion of items and of the instructions that they recompute, with the reasons of
 // its borders where somebody asked for them.
-func (f *partitioner) newFusion(items []int) Fusion {
+func (f *partitioner) newFusion(items []int) fusion.Fusion {
 	u := f.unexplained(items)
 	if f.refused != nil {
 		u.Why = f.why(items)
@@ -141,9 +142,9 @@ func (f *partitioner) newFusion(items []int) Fusion {
 }
 
 // unexplained is newFusion without reasons.
-func (f *partitioner) unexplained(items []int) Fusion {
+func (f *partitioner) unexplained(items []int) fusion.Fusion {
 	body := f.body(items)
-	u := Fusion{Body: make([]ops.Instr, 0, len(body))}
+	u := fusion.Fusion{Body: make([]ops.Instr, 0, len(body))}
 	f.stamp++
 	inside := func(o ops.Operand) bool {
 		j, made := f.producer(o)
@@ -159,7 +160,7 @@ func (f *partitioner) unexplained(items []int) Fusion {
 				u.Ins = append(u.Ins, o.ID)
 			}
 		}
-		u.addLiterals(&in, lits)
+		addLiterals(&u, &in, lits)
 		u.Body = append(u.Body, in)
 	}
 	for _, i := range items {
@@ -172,7 +173,7 @@ func (f *partitioner) unexplained(items []int) Fusion {
 
 // addLiterals adds the literals of an instruction. Equal scalars are one operand; those
 // without data stand for any value.
-func (u *Fusion) addLiterals(in *ops.Instr, known map[string]*ops.Literal) {
+func addLiterals(u *fusion.Fusion, in *ops.Instr, known map[string]*ops.Literal) {
 	for i, o := range in.Ins {
 		if o.Lit == nil {
 			continue

@@ -1,4 +1,4 @@
-package fusion
+package partition
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/codegen"
+	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
 	"nxvk/synth/strided"
 )
@@ -22,7 +23,7 @@ type cluster struct {
 	checks        bool               // it reads at indices
 	kept          int                // elements of a result of its reductions
 	reductions    int                // number of reductions
-	uses          []bufferUse        // what it reads from memory
+	uses          []fusion.Use       // what it reads from memory
 	deps          []dep              // what the items read of other clusters
 	outputs       []int              // items that are read outside
 	lits          []litKey
@@ -48,8 +49,8 @@ func (f *partitioner) literals(i int) (known []litKey) {
 	for _, j := range f.nodes[i].body {
 		in := f.nodes[j].in
 		for k, o := range in.Ins {
-			if _, ok := ConstantOperand(in, k); o.Lit != nil && !ok {
-				known = addLiteral(known, litKey{LiteralType(in, f.typesOf(in), k), o.Lit})
+			if _, ok := fusion.ConstantOperand(in, k); o.Lit != nil && !ok {
+				known = addLiteral(known, litKey{fusion.LiteralType(in, f.typesOf(in), k), o.Lit})
 			}
 		}
 	}
@@ -90,9 +91,9 @@ const (
 )
 
 // depsOf lists the values of other instructions that a traced instruction reads from memory.
-func (f *partitioner) depsOf(tr *Trace) []dep {
+func (f *partitioner) depsOf(tr *fusion.Trace) []dep {
 	var ds []dep
-	movers := tr.movers()
+	movers := tr.Coordinates()
 	for k, s := range tr.Sources {
 		if s.Kind != codegen.FromBuffer || s.Buffer.Ref.Index < 0 {
 			continue
@@ -102,7 +103,7 @@ func (f *partitioner) depsOf(tr *Trace) []dep {
 			ds = append(ds, d)
 			continue
 		}
-		if SameView(tr.Dims, s.View, tr.Full) {
+		if fusion.SameView(tr.Dims, s.View, tr.Full) {
 			d.relation = oneToOne
 			ds = append(ds, d)
 			continue
@@ -130,8 +131,8 @@ func (f *partitioner) start(i int, deps []dep) {
 		lie := strided.NewReduction(f.typeOf(n.in.Ins[0]).Shape, n.in.Attrs[0])
 		g.reduction = &lie
 	}
-	if updates(n.in) {
-		g.update, g.n = true, f.typeOf(n.in.Ins[updateBy]).Size()
+	if fusion.Updates(n.in) {
+		g.update, g.n = true, f.typeOf(n.in.Ins[fusion.UpdateBy]).Size()
 	}
 	g.lits = f.literals(i)
 	n.cluster = g
@@ -188,7 +189,7 @@ func (f *partitioner) mergeReads(a, b *cluster) {
 	for _, s := range b.uses {
 		a.addUse(s)
 	}
-	a.uses = slices.DeleteFunc(a.uses, func(s bufferUse) bool { return s.of >= 0 && f.nodes[s.of].cluster == a })
+	a.uses = slices.DeleteFunc(a.uses, func(s fusion.Use) bool { return s.Of >= 0 && f.nodes[s.Of].cluster == a })
 	for _, d := range b.deps {
 		if !slices.Contains(a.deps, d) {
 			a.deps = append(a.deps, d)

@@ -1,4 +1,4 @@
-package fusion
+package partition
 
 import (
 	"slices"

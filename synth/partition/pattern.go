@@ -1,8 +1,9 @@
-package fusion
+package partition
 
 import (
 	"nxvk/ops"
 	"nxvk/synth/codegen"
+	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
 	"nxvk/synth/strided"
 )
@@ -81,9 +82,9 @@ func (f *partitioner) movementPattern(in *ops.Instr) (opPattern, Reason) {
 		return patternOpaque, ownKernels
 	}
 	switch {
-	case joinsParts(in.Op):
+	case fusion.JoinsParts(in.Op):
 		return f.partsPattern(in)
-	case updates(in):
+	case fusion.Updates(in):
 		return f.updatePattern(in)
 	}
 	x := f.typeOf(in.Ins[0])
