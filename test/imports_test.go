@@ -81,6 +81,9 @@ var rules = map[string][]string{
 		"nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},
 	"nxvk/vulkan/logical/logicaltest": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},
 
+	"nxvk/gen/server/mailbox": {"nxvk/gen/server/mailbox", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
+	"nxvk/gen/server/report":  {"nxvk/gen/server/mailbox", "nxvk/gen/server/report", "nxvk/gen/exec/...", "nxvk/gen/sample", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
+
 	"nxvk/gen/exec/...":           {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
 	"nxvk/gen/exec/exectest/...":  {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/gen/sample", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
 	"nxvk/gen/exec/queue":         {"nxvk/gen/exec/queue"},

@@ -14,6 +14,8 @@ import (
 	"nxvk/gen/exec/explain"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
+	"nxvk/gen/server/mailbox"
+	"nxvk/gen/server/report"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 	"nxvk/ops"
@@ -45,8 +47,8 @@ func (d *Device) handleCall(c dist.Call) {
 		return
 	}
 	if r.Verb == wire.Info {
-		s := status{Info: d.info()}
-		d.reply(c, wire.Success(s.report()))
+		s := report.Snapshot{Info: d.info()}
+		d.reply(c, wire.Success(infoTerm(&s)))
 		return
 	}
 	if r.Verb == wire.CloseOf {
@@ -61,7 +63,7 @@ func (d *Device) handleCall(c dist.Call) {
 func (d *Device) refuse(m dist.Refused) {
 	err := tooLong(m)
 	if c, ok := m.Call(); ok {
-		c.Came = d.mailbox.came
+		c.Came = d.mailbox.Came
 		d.reply(c, wire.Failure(err))
 	} else if m.Sender.ID != 0 {
 		d.reportError(m.Sender, err)
@@ -191,7 +193,7 @@ func (d *Device) setOptions(q *exec.Queue, o wire.Options) error {
 // gone.
 func (d *Device) reply(c dist.Call, result etf.Term) (sent bool) {
 	err := d.Send(c.From, dist.NewReply(c, result))
-	d.cfg.Reporter.calls.Observe((clock() - c.Came).Seconds())
+	d.cfg.Reporter.ObserveCall(mailbox.Clock() - c.Came)
 	if err != nil {
 		d.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("an answer was not sent")
 	}

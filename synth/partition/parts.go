@@ -1,8 +1,9 @@
 package partition
 
 import (
-	"nxvk/ops"
 	"slices"
+
+	"nxvk/ops"
 )
 
 // maxParts bounds the parts of a concatenation that readers compute, since they load an element of

@@ -1,10 +1,11 @@
 package partition
 
 import (
+	"slices"
+
 	"nxvk/ops"
 	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
-	"slices"
 )
 
 // updatePattern classifies a put_slice. The kernel stores elements of the type of the tensor.

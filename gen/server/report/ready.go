@@ -1,4 +1,4 @@
-package server
+package report
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ const (
 // NotReady returns the reasons why the node does not serve, a line for each device at fault;
 // empty if all devices serve.
 func (all Reporters) NotReady() string {
-	list := all.statuses(Patience)
+	list := all.Snapshots(Patience)
 	var why []string
 	if len(list) < len(all) {
 		why = append(why, fmt.Sprintf("%d of %d device servers have ended: restart nxvk-node", len(all)-len(list), len(all)))

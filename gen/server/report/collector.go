@@ -1,4 +1,4 @@
-package server
+package report
 
 import (
 	"cmp"
@@ -52,7 +52,7 @@ func (all Reporters) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. It waits no longer than Patience.
 func (all Reporters) Collect(out chan<- prometheus.Metric) {
-	list := all.statuses(Patience)
+	list := all.Snapshots(Patience)
 	for i := range list {
 		s := &list[i]
 		for k, row := range metricRows {
@@ -76,13 +76,13 @@ func (all Reporters) Collect(out chan<- prometheus.Metric) {
 
 // collectSessions collects the metrics of the sessions that hold most memory, and the sums of
 // all others.
-func (s *status) collectSessions(out chan<- prometheus.Metric) {
+func (s *Snapshot) collectSessions(out chan<- prometheus.Metric) {
 	tell := func(bytes int64, waiting int, session, label string) {
 		out <- prometheus.MustNewConstMetric(sessionBytes, prometheus.GaugeValue, float64(bytes), s.Name, session, label)
 		out <- prometheus.MustNewConstMetric(sessionWaiting, prometheus.GaugeValue, float64(waiting), s.Name, session, label)
 	}
 	all := slices.Clone(s.Sessions) // the snapshot is shared
-	slices.SortFunc(all, func(a, b sessionStatus) int {
+	slices.SortFunc(all, func(a, b Session) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Owner.ID, b.Owner.ID))
 	})
 	own := all[:min(len(all), maxSessions)]

@@ -1,9 +1,11 @@
-package server
+package report
 
 import (
 	"cmp"
 	"sync"
 	"time"
+
+	"nxvk/gen/server/mailbox"
 
 	"ergo.services/ergo/gen"
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,13 +21,13 @@ type Reporter struct {
 	turns, runs           prometheus.Histogram // of submissions to the device
 
 	mu     sync.Mutex
-	latest *status       // nil before the first one
-	fresh  chan struct{} // closed when the next snapshot is published
-	asked  bool          // a reader has asked for it
-	since  time.Duration // when the first unanswered reader asked; 0 without one
-	at     time.Duration // of the latest snapshot
-	box    *mailbox      // of the server; nil if it does not run
-	take   func() status
+	latest *Snapshot        // nil before the first one
+	fresh  chan struct{}    // closed when the next snapshot is published
+	asked  bool             // a reader has asked for it
+	since  time.Duration    // when the first unanswered reader asked; 0 without one
+	at     time.Duration    // of the latest snapshot
+	box    *mailbox.Mailbox // of the server; nil if it does not run
+	take   func() Snapshot
 }
 
 const (
@@ -35,8 +37,8 @@ const (
 	Patience = 500 * time.Millisecond
 )
 
-// NewReporter returns the reporter of the device server of that name.
-func NewReporter(name gen.Atom) *Reporter {
+// New returns the reporter of the device server of that name.
+func New(name gen.Atom) *Reporter {
 	histogram := func(metric, help string) prometheus.Histogram {
 		return prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: prefix + metric, Help: help, ConstLabels: prometheus.Labels{"device": string(name)},
@@ -54,16 +56,31 @@ func NewReporter(name gen.Atom) *Reporter {
 	}
 }
 
-// open starts the reports of a server. The mailbox of the server calls take.
-func (r *Reporter) open(box *mailbox, take func() status) {
+// ObserveCall notes the time from the arrival of a call to its answer.
+func (r *Reporter) ObserveCall(t time.Duration) { r.calls.Observe(t.Seconds()) }
+
+// ObserveWait notes how long a message waited for the server.
+func (r *Reporter) ObserveWait(t time.Duration) { r.waits.Observe(t.Seconds()) }
+
+// ObserveSubmission notes the time from the submission of a batch to its completion.
+func (r *Reporter) ObserveSubmission(t time.Duration) { r.submits.Observe(t.Seconds()) }
+
+// ObserveRun notes how long a submission waited for its turn on the device, and how long it ran.
+func (r *Reporter) ObserveRun(waited, ran time.Duration) {
+	r.turns.Observe(waited.Seconds())
+	r.runs.Observe(ran.Seconds())
+}
+
+// Open starts the reports of a server. The mailbox of the server calls take.
+func (r *Reporter) Open(box *mailbox.Mailbox, take func() Snapshot) {
 	s := take()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.box, r.take, r.latest, r.at = box, take, &s, clock()
+	r.box, r.take, r.latest, r.at = box, take, &s, mailbox.Clock()
 }
 
-// close ends the reports of a server.
-func (r *Reporter) close() {
+// Close ends the reports of a server.
+func (r *Reporter) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.box, r.latest = nil, nil
@@ -71,8 +88,8 @@ func (r *Reporter) close() {
 	r.fresh = make(chan struct{})
 }
 
-// publish takes a snapshot. A reader that asks meanwhile gets the next one.
-func (r *Reporter) publish() {
+// Publish takes a snapshot. A reader that asks meanwhile gets the next one.
+func (r *Reporter) Publish() {
 	r.mu.Lock()
 	readers := r.fresh
 	r.fresh, r.asked = make(chan struct{}), false
@@ -81,7 +98,7 @@ func (r *Reporter) publish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.box != nil {
-		r.latest, r.at = &s, clock()
+		r.latest, r.at = &s, mailbox.Clock()
 	}
 	if r.since = 0; r.asked { // while the snapshot was taken
 		r.since = r.at
@@ -89,10 +106,10 @@ func (r *Reporter) publish() {
 	close(readers)
 }
 
-// publishIfOld publishes after a message if the latest snapshot is old.
-func (r *Reporter) publishIfOld() {
-	if time.Duration(r.box.began.Load())-r.at > publishInterval {
-		r.publish()
+// PublishIfOld publishes after a message if the latest snapshot is old.
+func (r *Reporter) PublishIfOld() {
+	if time.Duration(r.box.Began.Load())-r.at > publishInterval {
+		r.Publish()
 	}
 }
 
@@ -108,23 +125,23 @@ func (r *Reporter) ask() <-chan struct{} {
 	}
 	if !r.asked {
 		r.asked = true
-		r.since = cmp.Or(r.since, clock())
+		r.since = cmp.Or(r.since, mailbox.Clock())
 		// The caller must not handle it, since it would handle messages of others, too.
-		r.box.post(uncounted(r.publish))
+		r.box.Post(mailbox.Uncounted(r.Publish))
 	}
 	return r.fresh
 }
 
-// read returns the latest snapshot, with the current Busy and Queued. It reports false if the
+// Read returns the latest snapshot, with the current Busy and Queued. It reports false if the
 // server does not run.
-func (r *Reporter) read() (status, bool) {
+func (r *Reporter) Read() (Snapshot, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.box == nil || r.latest == nil {
-		return status{}, false
+		return Snapshot{}, false
 	}
 	s := *r.latest
-	s.Busy, s.Queued = r.busyLocked(), r.box.queued.Load()
+	s.Busy, s.Queued = r.busyLocked(), r.box.Queued.Load()
 	return s, true
 }
 
@@ -141,9 +158,9 @@ func (r *Reporter) busy() time.Duration {
 // busyLocked is busy with the lock held: the time of the current message, or that of an
 // unanswered reader if it is longer.
 func (r *Reporter) busyLocked() time.Duration {
-	busy := r.box.busy()
+	busy := r.box.Busy()
 	if r.since != 0 {
-		busy = max(busy, clock()-r.since)
+		busy = max(busy, mailbox.Clock()-r.since)
 	}
 	return busy
 }
@@ -151,9 +168,9 @@ func (r *Reporter) busyLocked() time.Duration {
 // Reporters are the reporters of all devices of a node, in order.
 type Reporters []*Reporter
 
-// statuses returns snapshots of the servers that run: fresh ones, or the latest one of a
+// Snapshots returns snapshots of the servers that run: fresh ones, or the latest one of a
 // server that is busy for longer than patience.
-func (all Reporters) statuses(patience time.Duration) []status {
+func (all Reporters) Snapshots(patience time.Duration) []Snapshot {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	answers := make([]<-chan struct{}, len(all))
@@ -171,9 +188,9 @@ func (all Reporters) statuses(patience time.Duration) []status {
 			late = true
 		}
 	}
-	var list []status
+	var list []Snapshot
 	for _, r := range all {
-		if s, ok := r.read(); ok {
+		if s, ok := r.Read(); ok {
 			list = append(list, s)
 		}
 	}
