@@ -16,6 +16,7 @@ import (
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/server"
+	"nxvk/gen/server/report"
 	"nxvk/node/dist"
 	"nxvk/node/epmd"
 	"nxvk/vulkan"
@@ -102,7 +103,7 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 
 // serve starts the servers, connects to peers and announces that the node is ready.
 func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device, host *memory.Host) error {
-	var all server.Reporters
+	var all report.Reporters
 	cache, shared, servers := cfg.openKernelCache(), sched.NewPool(0), server.NewServers()
 	shared.Reserve()
 	for i, d := range devices {
@@ -113,7 +114,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 			return fmt.Errorf("%w: %w", ErrNoDevice, err)
 		}
 		target.Archive = cache
-		reporter := server.NewReporter(name)
+		reporter := report.New(name)
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Host: host, Work: shared, Target: target, Limit: cfg.SessionLimit, Deadline: cfg.Deadline, HostLimit: cfg.HostLimit,
 			OneByOne: cfg.oneByOne(), WarmUp: !cfg.NoWarmUp, Shaders: cfg.AllowShaders, CloseAny: cfg.AllowClose, Reporter: reporter,
