@@ -56,7 +56,7 @@ func (e *Executor) importFromDevice(q *Queue, in *wire.Instr) {
 		return
 	}
 	f := q.startAsync()
-	x := &deviceImport{exec: e, queue: f, in: in, from: from}
+	x := &deviceImport{exec: e, queue: f, in: in, from: from, arrival: arrival{copies: true}}
 	f.incoming = x
 	f.expect(in.Outs)
 	f.push(request{task: x.step, in: in})
@@ -144,8 +144,9 @@ func (x *deviceImport) begin(q *Queue) (wait queue.Wait, err error) {
 // start has the other device send the value.
 func (x *deviceImport) start() {
 	e, s, r := x.exec, x.sender, x.receiver
+	shared := e.exchanges && x.feed != nil
 	x.from.Ask(func(*Executor) {
-		s.Start(func(c devcopy.Chunk, err error) {
+		s.Start(shared, func(c devcopy.Chunk, err error) {
 			if err != nil {
 				e.cfg.Post(func() { r.Fail(err) })
 				return

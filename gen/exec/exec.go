@@ -80,7 +80,8 @@ type Executor struct {
 	exports []*export                // that wait for a value which has not been announced
 	senders map[*devcopy.Sender]bool // of values that other devices import
 
-	exchanges bool // its collectives go over memory that devices share: not those of a processor, whose memory the host has
+	exchanges bool           // values and collectives go over memory that devices share: not those of a processor, whose memory the host has
+	slots     *devcopy.Slots // that memory, for values that other devices import
 
 	feeds       *feed.Feeds                 // what the device is given
 	kernels     *kernels.Cache              // compiled code
@@ -138,6 +139,7 @@ func New(cfg Config) *Executor {
 		bounds:  program.NewBounds(),
 		senders: make(map[*devcopy.Sender]bool),
 		limit:   cfg.HostLimit,
+		slots:   devcopy.NewSlots(),
 	}
 	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec = e, e, e
 	e.jobs = hostjob.New(hostjob.Config[*Queue]{Work: cfg.Work, Post: cfg.Post, Log: &e.cfg.Log, Account: e.Account,
