@@ -57,8 +57,8 @@ func (a *arrival) take(e *Executor, q *Queue, t ops.Type, done func(error)) (wai
 	}
 	q.Session.Charge(a.mem, int64(t.Bytes()))
 	a.receiver = devcopy.NewReceiver(devcopy.Config{
-		Copy:  func(to, from []byte, then func(error)) { e.transfers.CopyApart(q, to, from, then) },
-		Post:  e.cfg.Post, Error: e.DeviceError, Done: done,
+		Copy: func(to, from []byte, then func(error)) { e.transfers.CopyApart(q, to, from, then) },
+		Post: e.cfg.Post, Error: e.DeviceError, Done: done,
 	}, target, t.Bytes())
 	return 0, nil
 }
