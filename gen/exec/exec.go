@@ -57,6 +57,8 @@ type Config struct {
 	Name        string                   // of the device server; an import that names it is of this device
 	Incarnation uint64                   // of the device server
 	Server      func(name string) Server // the server of another device of the node, nil where there is none
+	Node        string                   // the name of this node
+	Remote      Remote                   // takes values of other nodes; nil where there are none
 	Meshes      *mesh.Meshes             // of the node; nil where this is its only device
 	Tell        func(f, gone func())     // runs f on the goroutine of the Executor, or gone, on any one, where the server has ended; nil is Post
 

@@ -84,7 +84,7 @@ func (d *Device) Init(...any) error {
 		d.cfg.Host = memory.NewHost(0)
 	}
 	if d.cfg.Servers == nil {
-		d.cfg.Servers = NewServers()
+		d.cfg.Servers = NewServers(nil)
 	}
 	if d.cfg.Reporter == nil {
 		d.cfg.Reporter = NewReporter(d.cfg.Name)
@@ -124,6 +124,8 @@ func (d *Device) open(dev *vulkan.Device) {
 		Name:        string(d.cfg.Name),
 		Incarnation: d.incarnation,
 		Server:      d.cfg.Servers.find,
+		Node:        string(d.PID().Node),
+		Remote:      d.cfg.Servers.remote(),
 		Meshes:      d.cfg.Servers.meshesOn(d.cfg.Work),
 		Tell:        func(f, gone func()) { d.mailbox.post(sentFunc{f, gone}) },
 	})

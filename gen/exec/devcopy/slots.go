@@ -44,20 +44,37 @@ func NewSlots() *Slots { return &Slots{} }
 func (s *Slots) Take(f func(*Slot)) {
 	s.mu.Lock()
 	s.uses++
-	if len(s.free) == 0 && s.out >= slotCount {
+	t := s.take()
+	if t == nil {
 		s.waiting = append(s.waiting, f)
-		s.mu.Unlock()
-		return
 	}
-	var t *Slot
-	if n := len(s.free); n > 0 {
-		t, s.free = s.free[n-1], s.free[:n-1]
-	} else {
-		t = &Slot{slots: s, mem: vulkan.AllocShared(SlotBytes), buffers: make(map[*vulkan.Device]*vulkan.Buffer)}
+	s.mu.Unlock()
+	if t != nil {
+		f(t)
+	}
+}
+
+// Try returns a slot, nil where all are in use.
+func (s *Slots) Try() *Slot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uses++
+	return s.take()
+}
+
+// take returns a slot, nil where all are in use. mu is held.
+func (s *Slots) take() *Slot {
+	n := len(s.free)
+	if n == 0 && s.out >= slotCount {
+		return nil
 	}
 	s.out++
-	s.mu.Unlock()
-	f(t)
+	if n == 0 {
+		return &Slot{slots: s, mem: vulkan.AllocShared(SlotBytes), buffers: make(map[*vulkan.Device]*vulkan.Buffer)}
+	}
+	t := s.free[n-1]
+	s.free = s.free[:n-1]
+	return t
 }
 
 // Give gives the slot back: no device uses it any more.
