@@ -40,7 +40,7 @@ func (e *Executor) Device() *vulkan.Device { return e.dev }
 func (e *Executor) Target() synth.Target { return *e.target }
 
 // HostLimit returns how many elements work of the host has at most.
-func (e *Executor) HostLimit() int { return e.limit }
+func (e *Executor) HostLimit() int { return e.dispatcher.HostLimit }
 
 // Kernels calls f with each kernel that the device has run and that has not made room for others.
 func (e *Executor) Kernels(f func(name string, a kernels.Activity)) {
@@ -158,6 +158,9 @@ func (e *Executor) Ready(q *Queue, k *kernels.Kernel) (wait queue.Wait, err erro
 	}
 	return 0, k.Err()
 }
+
+// Trials is how many runs of the same work it takes until the host and a processor are both measured.
+func (e *Executor) Trials() int { return e.dispatcher.Trials() }
 
 // Enough is how often a program has to be seen to be compiled.
 func (e *Executor) Enough() int { return e.specializer.Enough }

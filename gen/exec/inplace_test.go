@@ -73,7 +73,7 @@ func TestLoopUpdatesInPlace(t *testing.T) {
 				if !own {
 					expected--
 				}
-				if got := int(r.exec.Counters.InPlace - before); r.exec.dev != nil && !r.exec.dispatcher.stead && got != expected {
+				if got := int(r.exec.Counters.InPlace - before); r.exec.dev != nil && !r.exec.dispatcher.Stead && got != expected {
 					t.Errorf("own %v, %d rounds: %d updates in place, want %d", own, n, got, expected)
 				}
 				r.Built()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/dispatch"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/loop"
@@ -32,7 +33,7 @@ type Queue struct {
 	claim     memory.Claim    // of the task at the front
 	needed    map[ops.ID]bool // while that waits for memory: the values that requests work on
 	failed    error           // why the operand that was waited for did not come
-	recording *recording      // of the task at the front
+	recording dispatch.Slot   // of the task at the front
 	job       hostjob.Slot    // what the host computes of it
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
@@ -300,7 +301,7 @@ func (e *Executor) park(q *Queue, why queue.Wait) {
 // fresh forgets what a queue has done about the task at its front.
 func (q *Queue) fresh() {
 	q.claim, q.failed, q.needed = memory.Claim{}, nil, nil
-	q.dropRecording()
+	q.recording.Drop()
 }
 
 // Resume serves a queue that has waited.

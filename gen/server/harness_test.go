@@ -16,6 +16,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/target"
+	"nxvk/gen/server/report"
 	"nxvk/node/dist"
 	"nxvk/synth"
 	"nxvk/vulkan"
@@ -42,7 +43,8 @@ type rig struct {
 	server  gen.PID
 	manager gen.PID
 	watch   *watch
-	reports Reporters
+	inbox   deviceInbox // of the device server
+	reports report.Reporters
 }
 
 // newRig starts the servers; change may alter how.
@@ -57,10 +59,15 @@ func newRig(t *testing.T, change func(*DeviceConfig)) *rig {
 	}
 	t.Cleanup(n.Close)
 	r := &rig{T: t, node: n, watch: &watch{on: make(map[gen.PID]bool)}}
-	r.reports = Reporters{NewReporter("nxvk_0")}
+	r.reports = report.Reporters{report.New("nxvk_0")}
 	cfg := DeviceConfig{Name: "nxvk_0", Watcher: r.watch, Direct: n.Direct, Reporter: r.reports[0], Log: zerolog.Nop()}
 	if change != nil {
 		change(&cfg)
+	}
+	direct := cfg.Direct
+	cfg.Direct = func(pid gen.PID, name gen.Atom, in dist.Inbox) func() {
+		r.inbox = in.(deviceInbox)
+		return direct(pid, name, in)
 	}
 	if r.server, err = n.SpawnRegister("nxvk_0", NewDevice(cfg), gen.ProcessOptions{}); err != nil {
 		t.Fatal(err)

@@ -14,9 +14,12 @@ import (
 	"nxvk/gen/exec/explain"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
+	"nxvk/gen/server/mailbox"
+	"nxvk/gen/server/report"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 	"nxvk/ops"
+	"nxvk/ops/terms"
 	"nxvk/synth/spmd"
 )
 
@@ -44,8 +47,8 @@ func (d *Device) handleCall(c dist.Call) {
 		return
 	}
 	if r.Verb == wire.Info {
-		s := status{Info: d.info()}
-		d.reply(c, wire.Success(s.report()))
+		s := report.Snapshot{Info: d.info()}
+		d.reply(c, wire.Success(infoTerm(&s)))
 		return
 	}
 	if r.Verb == wire.CloseOf {
@@ -60,7 +63,7 @@ func (d *Device) handleCall(c dist.Call) {
 func (d *Device) refuse(m dist.Refused) {
 	err := tooLong(m)
 	if c, ok := m.Call(); ok {
-		c.Came = d.mailbox.came
+		c.Came = d.mailbox.Came
 		d.reply(c, wire.Failure(err))
 	} else if m.Sender.ID != 0 {
 		d.reportError(m.Sender, err)
@@ -158,10 +161,10 @@ func (d *Device) openSession(c dist.Call, q *exec.Queue, o wire.Options) {
 
 // setOptions sets the options of a session.
 func (d *Device) setOptions(q *exec.Queue, o wire.Options) error {
-	if o.Digest != "" && o.Digest != ops.Digest() {
+	if o.Digest != "" && o.Digest != terms.Digest() {
 		return &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 			"the client's op table (digest %s) differs from that of this nxvk-node %s (digest %s): install the same version of both",
-			o.Digest, Version(), ops.Digest())}
+			o.Digest, Version(), terms.Digest())}
 	}
 	s := q.Session
 	if o.LimitSet {
@@ -190,7 +193,7 @@ func (d *Device) setOptions(q *exec.Queue, o wire.Options) error {
 // gone.
 func (d *Device) reply(c dist.Call, result etf.Term) (sent bool) {
 	err := d.Send(c.From, dist.NewReply(c, result))
-	d.cfg.Reporter.calls.Observe((clock() - c.Came).Seconds())
+	d.cfg.Reporter.ObserveCall(mailbox.Clock() - c.Came)
 	if err != nil {
 		d.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("an answer was not sent")
 	}

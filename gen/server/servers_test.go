@@ -10,17 +10,18 @@ import (
 	"github.com/rs/zerolog"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/server/report"
 	"nxvk/vulkan"
 )
 
 // newServers starts two device servers of one node: on the host, and on a device where there is one.
 func newServers(t *testing.T, second func(*DeviceConfig)) (first, other *rig) {
 	t.Helper()
-	servers := NewServers()
+	servers := NewServers(nil)
 	first = newRig(t, func(c *DeviceConfig) { c.Servers = servers })
 	both := *first
 	cfg := DeviceConfig{Name: "nxvk_1", Index: 1, Watcher: first.watch, Direct: first.node.Direct, Servers: servers,
-		Reporter: NewReporter("nxvk_1"), Log: zerolog.Nop()}
+		Reporter: report.New("nxvk_1"), Log: zerolog.Nop()}
 	if second != nil {
 		second(&cfg)
 	}
@@ -28,7 +29,7 @@ func newServers(t *testing.T, second func(*DeviceConfig)) (first, other *rig) {
 	if both.server, err = first.node.SpawnRegister("nxvk_1", NewDevice(cfg), gen.ProcessOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	both.reports = Reporters{cfg.Reporter}
+	both.reports = report.Reporters{cfg.Reporter}
 	return first, &both
 }
 
@@ -61,7 +62,7 @@ func TestImportBetweenServers(t *testing.T) {
 				a.wantFloats(id+3, x+10, x+2)
 				b.wantFloats(id+3, x+10, x+2)
 			}
-			got := other.reports.term(patience)
+			got := other.reports.Term(patience)
 			if n := get(t, got, "imported_bytes_total", "nxvk_1"); n != 20*8.0 {
 				t.Errorf("%v bytes are counted, want 160", n)
 			}

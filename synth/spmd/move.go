@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // bring gives a value another sharding: parts of other ranks are gathered, and a part of what is there is taken.
-func (e *emitter) bring(v value, to ops.Sharding) value {
+func (e *emitter) bring(v value, to shard.Sharding) value {
 	if same(v.sharding, to) {
 		return v
 	}
@@ -37,7 +38,7 @@ func (e *emitter) bring(v value, to ops.Sharding) value {
 	return value{typ: v.typ, sharding: to, local: o}
 }
 
-func same(a, b ops.Sharding) bool { return slices.EqualFunc(a, b, slices.Equal) }
+func same(a, b shard.Sharding) bool { return slices.EqualFunc(a, b, slices.Equal) }
 
 // common is how many axes two lists begin with alike.
 func common(a, b []int) (n int) {
