@@ -31,6 +31,8 @@ func (a Array) bytes() int { return a.Size * kernel.TypeSize(a.Elem.Type()) }
 // every stage but the last as a whole, with all its workgroups, so what these store in shared arrays is there for the
 // stages behind them. The workgroups of the last stage are those of the chain.
 //
+// What the last stage does early, it does before the others.
+//
 // The stages must agree on the size of a workgroup: the last one has its own, and the others are fitted to that. ok is
 // false where one of them cannot be, or the arrays take too much room.
 func Chain(t *lowering.Target, stages []Stage, arrays []Array) (p *Program, ok bool) {
@@ -93,41 +95,51 @@ func (c *chain) write(e *Emitter) error {
 	for _, a := range c.arrays {
 		shared = append(shared, e.Shared(a.Elem.Type(), a.Size))
 	}
+	var own []*Emitter
+	var groups []kernel.Value
 	buffer := 0
 	for i := range c.stages {
 		s := &c.stages[i]
-		own := *e
-		own.Buffers, own.places = s.Buffers, nil
+		o := *e
+		o.Buffers, o.places = s.Buffers, nil
 		for _, a := range s.Held {
 			if a == InMemory {
-				own.places = append(own.places, buffer)
+				o.places = append(o.places, buffer)
 				buffer++
 			} else {
-				own.places = append(own.places, -1-shared[a])
+				o.places = append(o.places, -1-shared[a])
 			}
 		}
-		var err error
-		if i == len(c.stages)-1 {
-			own.take(e, s.Program)
-			return s.Body(&own)
+		if i < len(c.stages)-1 {
+			groups = append(groups, e.NextNumber())
 		}
-		groups := e.NextNumber()
-		own.take(e, s.Program)
-		numbers, literals := own.nums, own.Lits
-		e.Loop(e.Index(0), groups, e.Index(1), nil, func(g kernel.Value, _ []kernel.Value) []kernel.Value {
-			one := own
-			one.nums, one.Lits, one.group, one.repeats = numbers, literals, g, true
-			if err == nil {
-				err = s.Body(&one)
-			}
-			e.Barrier()
-			return nil
-		})
-		if err != nil {
+		o.take(e, s.Program)
+		own = append(own, &o)
+	}
+	last := len(c.stages) - 1
+	rest := func() error { return c.stages[last].Body(own[last]) }
+	if early := c.stages[last].Early; early != nil {
+		rest = early(own[last])
+	}
+	for i, n := range groups {
+		if err := own[i].repeat(n, c.stages[i].Body); err != nil {
 			return err
 		}
 	}
-	return nil
+	return rest()
+}
+
+// repeat carries out n workgroups of a program, one after the other.
+func (e *Emitter) repeat(n kernel.Value, body func(*Emitter) error) (err error) {
+	numbers, literals := e.nums, e.Lits
+	e.Loop(e.Index(0), n, e.Index(1), nil, func(g kernel.Value, _ []kernel.Value) []kernel.Value {
+		one := *e
+		one.nums, one.Lits, one.group, one.repeats = numbers, literals, g, true
+		err = body(&one)
+		e.Barrier()
+		return nil
+	})
+	return err
 }
 
 // take moves the parameters of a program from one emitter to another.

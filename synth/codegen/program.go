@@ -27,6 +27,10 @@ type Program struct {
 	Flops    int64
 	Host     lowering.Host // hand-written code for the host; nil where there is none
 
+	// Early does what Body does before it needs the values that other stages of a chain hold for it, such as loads that
+	// take long, and returns the rest; see Chain. It is nil where Body needs them at once.
+	Early func(e *Emitter) (rest func() error)
+
 	// Fit gives the number of workgroups of so many invocations, by which Body carries out the same; less than 1
 	// where it cannot. It is nil where Body has workgroups of one size.
 	Fit func(local int) (groups int)

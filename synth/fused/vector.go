@@ -36,6 +36,7 @@ func vectorProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Ta
 	if !ok {
 		return nil
 	}
+	v.Unroll = unrolled(v.K/v.Slots, v.Unroll)
 	j := &vectorJob{Vector: v, epilogue: Rounding(in)}
 	if len(u.Body) > 1 {
 		tr, err := fusion.NewTrace(u, types)
@@ -48,10 +49,10 @@ func vectorProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Ta
 	if j.afterP.Index != scalar.U32 || !j.epilogue.placed(j.after, 1, 1, ops.F32, t) {
 		return nil
 	}
-	p := &codegen.Program{Local: uint32(v.Threads()), Index: scalar.U32, Body: j.write, Flops: 2 * int64(v.Results) * int64(v.K),
+	p := &codegen.Program{Local: uint32(v.Threads()), Index: scalar.U32, Body: func(e *codegen.Emitter) error { return j.write(e)() }, Early: j.write, Flops: 2 * int64(v.Results) * int64(v.K),
 		Groups:  ceil(v.Results, v.Lanes*v.Block),
 		Numbers: append([]int{v.Results, v.K, v.Lead, v.Stride}, j.afterP.Numbers...),
-		Key:     fmt.Sprintf("vector %v %+v %s", v.Operands, v.Wide, j.afterP.Key)}
+		Key:     fmt.Sprintf("vector %v %+v early=%v %s", v.Operands, v.Wide, j.early(), j.afterP.Key)}
 	vector := codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: places[v.Of]}, v.Operands)
 	matrix := codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: places[1-v.Of]}, v.Operands)
 	p.AddBuffer(vector, (v.K-1)*v.Stride+1, v.K)
@@ -80,54 +81,91 @@ type vectorWriter struct {
 	*codegen.Emitter
 	job                    *vectorJob
 	results, k, lead, step kernel.Value
-	lane, slot             kernel.Value
+	lane, slot, block      kernel.Value // of the invocation; its block of results
 	first                  kernel.Value // result of the workgroup
 	shared                 int          // sums: element j of each invocation, in the order of j
 }
 
-func (j *vectorJob) write(e *codegen.Emitter) error {
+// write begins the kernel with the first loads of the matrix, which need no vector, and returns the rest.
+func (j *vectorJob) write(e *codegen.Emitter) func() error {
 	w := &vectorWriter{Emitter: e, job: j, results: e.NextNumber(), k: e.NextNumber(), lead: e.NextNumber(), step: e.NextNumber()}
 	w.slot, w.lane = e.DivMod(e.Invocation(), e.Index(j.Lanes))
 	w.first = e.Mul(e.Group(), e.Index(j.Lanes*j.Block))
-	w.shared = e.Shared(scalar.F32, j.Block*j.Threads())
+	row := e.Add(w.first, e.Mul(w.lane, e.Index(j.Block)))
+	w.block = e.Div(e.Select(e.IsLess(row, w.results), row, e.Index(0)), e.Index(j.Block)) // those beyond the end repeat the first
+	w.lead = e.Div(w.lead, e.Index(j.Block))
 	after := j.after.Writer(e.Behind(vectorBuffers))
-	for i, x := range w.multiply() {
-		e.StoreShared(w.shared, e.Add(e.Index(i*j.Threads()), e.Invocation()), x)
+	var early [][]kernel.Value
+	if j.early() {
+		early = w.load(w.slot, j.Unroll)
 	}
-	return w.addUp(after)
+	return func() error {
+		w.shared = e.Shared(scalar.F32, j.Block*j.Threads())
+		for i, x := range w.multiply(early) {
+			e.StoreShared(w.shared, e.Add(e.Index(i*j.Threads()), e.Invocation()), x)
+		}
+		return w.addUp(after)
+	}
 }
 
-// multiply adds the products of a slot, for a block of results.
-func (w *vectorWriter) multiply() []kernel.Value {
-	j := w.job
-	row := w.Add(w.first, w.Mul(w.lane, w.Index(j.Block)))
-	block := w.Div(w.Select(w.IsLess(row, w.results), row, w.Index(0)), w.Index(j.Block)) // those beyond the end repeat the first
-	lead := w.Div(w.lead, w.Index(j.Block))
-	add := func(k kernel.Value, n int, sums []kernel.Value) []kernel.Value {
-		var xs []kernel.Value
-		var blocks [][]kernel.Value
-		for i := range n {
-			at := w.Add(k, w.Index(i*j.Slots))
-			blocks = append(blocks, w.Fetch(1, w.Add(w.Mul(at, lead), block), j.Block))
-			xs = append(xs, w.Decode(j.Operands, w.Fetch(0, w.Mul(at, w.step), 1)[0]))
+// early reports whether each slot has a whole round of k, so that the first one is loaded unasked.
+func (j *vectorJob) early() bool { return j.K >= j.Slots*j.Unroll }
+
+// unrolled is how many k of a slot are in flight, at most twice n: a number of rounds without a rest, if there is one.
+func unrolled(steps, n int) int {
+	for u := 2 * n; u > n; u-- {
+		if steps%u == 0 {
+			return u
 		}
-		sums = append([]kernel.Value(nil), sums...)
-		for i, x := range xs {
-			for c := range sums {
-				sums[c] = w.Prim(scalar.Fma, scalar.F32, w.Decode(j.Operands, blocks[i][c]), x, sums[c])
-			}
-		}
-		return sums
 	}
+	return n
+}
+
+// load loads blocks of the matrix for n steps of a slot.
+func (w *vectorWriter) load(k kernel.Value, n int) (blocks [][]kernel.Value) {
+	for i := range n {
+		at := w.Add(k, w.Index(i*w.job.Slots))
+		blocks = append(blocks, w.Fetch(1, w.Add(w.Mul(at, w.lead), w.block), w.job.Block))
+	}
+	return blocks
+}
+
+// add adds the products of blocks that load has loaded.
+func (w *vectorWriter) add(k kernel.Value, blocks [][]kernel.Value, sums []kernel.Value) []kernel.Value {
+	d := w.job.Operands
+	sums = append([]kernel.Value(nil), sums...)
+	var xs []kernel.Value
+	for i := range blocks {
+		at := w.Add(k, w.Index(i*w.job.Slots))
+		xs = append(xs, w.Decode(d, w.Fetch(0, w.Mul(at, w.step), 1)[0]))
+	}
+	for i, x := range xs {
+		for c := range sums {
+			sums[c] = w.Prim(scalar.Fma, scalar.F32, w.Decode(d, blocks[i][c]), x, sums[c])
+		}
+	}
+	return sums
+}
+
+// multiply adds the products of a slot, for a block of results. early are the blocks of the first round, if there are
+// any.
+func (w *vectorWriter) multiply(early [][]kernel.Value) []kernel.Value {
+	j := w.job
 	round := w.Index(j.Slots * j.Unroll)
 	whole := w.Mul(w.Div(w.k, round), round)
 	sums := make([]kernel.Value, j.Block)
 	for i := range sums {
 		sums[i] = w.Float(scalar.F32, 0)
 	}
-	sums = w.Loop(w.slot, whole, round, sums, func(k kernel.Value, sums []kernel.Value) []kernel.Value { return add(k, j.Unroll, sums) })
+	first := w.slot
+	if early != nil {
+		sums, first = w.add(w.slot, early, sums), w.Add(w.slot, round)
+	}
+	sums = w.Loop(first, whole, round, sums, func(k kernel.Value, sums []kernel.Value) []kernel.Value {
+		return w.add(k, w.load(k, j.Unroll), sums)
+	})
 	return w.Loop(w.Add(whole, w.slot), w.k, w.Index(j.Slots), sums, func(k kernel.Value, sums []kernel.Value) []kernel.Value {
-		return add(k, 1, sums)
+		return w.add(k, w.load(k, 1), sums)
 	})
 }
 
