@@ -68,6 +68,9 @@ func stageOf(u, part *fusion.Fusion, p *codegen.Program, held map[ops.ID]int, la
 		}
 		s.Held = append(s.Held, array)
 	}
+	if q.Early != nil && s.Held[vectorMatrix] != codegen.InMemory {
+		q.Early = nil // what it loads is not there
+	}
 	for i := range q.Literals {
 		l := &q.Literals[i]
 		l.Operand = len(u.Ins) + slices.Index(u.Lits, part.Lits[l.Operand-len(part.Ins)])
