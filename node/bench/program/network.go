@@ -1,11 +1,11 @@
-package bench
+package program
 
 import "nxvk/ops"
 
-// stack is a program of at least n instructions, like a compiled transformer: blocks of
+// Stack is a program of at least n instructions, like a compiled transformer: blocks of
 // attention and of a perceptron, in varying sizes. Its values have some hundred to some ten
 // thousand elements. It gives a number and a matrix.
-func stack(n int) *ops.Region {
+func Stack(n int) *ops.Region {
 	g := newGraph(ops.F32)
 	sizes := [][2]int{{16, 32}, {32, 64}, {24, 48}, {64, 96}, {16, 96}, {48, 64}, {64, 128}, {32, 32}, {40, 80}, {96, 96}}
 	var outs []node
