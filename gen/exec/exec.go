@@ -99,12 +99,12 @@ type Executor struct {
 
 // Counters counts what an Executor has done.
 type Counters struct {
-	Instructions uint64 // executed, also those that failed
-	Refused      uint64 // kernels that the driver does not compile
-	Failed       uint64 // results that carry a new error
-	Leaps        uint64 // leapfrog steps that chains of the sampler have had the device take
-	Imported     uint64 // bytes, from other devices of the node
-	Exchanged    uint64 // bytes that collectives have read and written in memory that devices share
+	Instructions  uint64 // executed, also those that failed
+	Refused       uint64 // kernels that the driver does not compile
+	Failed        uint64 // results that carry a new error
+	LeapfrogSteps uint64 // steps that chains of the sampler have had the device take
+	Imported      uint64 // bytes, from other devices of the node
+	Exchanged     uint64 // bytes that collectives have read and written in memory that devices share
 
 	dispatch.Counts // of where instructions are executed
 	feed.Counters   // of what is given to the device

@@ -147,7 +147,7 @@ func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 		}
 	})
 	c.time = time.Since(start)
-	c.leaps = int(h.Exec.Counters.Leaps - before.Leaps)
+	c.leaps = int(h.Exec.Counters.LeapfrogSteps - before.LeapfrogSteps)
 	c.dispatches = int(h.Exec.Counters.Dispatches - before.Dispatches)
 	return c, err
 }

@@ -104,6 +104,6 @@ func (g *graph) perceptron(x node) node {
 	a := g.point(ops.Multiply, g.point(ops.Multiply, h, g.number(0.5)), g.point(ops.Add, t, g.number(1)))
 	left, right := g.halves(a)
 	back := g.add(ops.Transpose, f32(s[1], s[0]), [][]int{{1, 0}}, g.point(ops.Max, left, right))
-	turned := g.add(ops.Transpose, f32(s...), [][]int{{1, 0}}, back)
-	return g.point(ops.Add, x, g.dense(turned, s[1]))
+	transposed := g.add(ops.Transpose, f32(s...), [][]int{{1, 0}}, back)
+	return g.point(ops.Add, x, g.dense(transposed, s[1]))
 }
