@@ -15,6 +15,7 @@ import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/memory"
+	"nxvk/gen/link"
 	"nxvk/gen/server"
 	"nxvk/gen/server/report"
 	"nxvk/node/dist"
@@ -51,12 +52,12 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer closeDevices(&cfg, devices)
 	host := cfg.newHostMemory(isProcessor(devices[0]))
-	n, err := start(&cfg, cookie, memory.NewAllocator(devices[0], host), host)
+	n, links, err := start(&cfg, cookie, memory.NewAllocator(devices[0], host), host)
 	if err != nil {
 		return err
 	}
-	defer stop(n, &cfg)
-	if err := serve(ctx, &cfg, n, devices, host); err != nil {
+	defer stop(n, links, &cfg)
+	if err := serve(ctx, &cfg, n, links, devices, host); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -65,7 +66,7 @@ func Run(ctx context.Context, cfg Config) error {
 }
 
 // start joins the network.
-func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (*dist.Node, error) {
+func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (*dist.Node, *link.Links, error) {
 	options := dist.Options{
 		Name:        gen.Atom(cfg.Name),
 		Cookie:      cookie,
@@ -82,7 +83,7 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 	if !loopback(cfg.Listen) {
 		_, port, err := net.SplitHostPort(epmd.DefaultAddress())
 		if err != nil {
-			return nil, fmt.Errorf("%w: address of epmd: %w: set ERL_EPMD_PORT to a port", ErrNetwork, err)
+			return nil, nil, fmt.Errorf("%w: address of epmd: %w: set ERL_EPMD_PORT to a port", ErrNetwork, err)
 		}
 		options.EpmdListen = net.JoinHostPort(cfg.Listen, port)
 	}
@@ -96,15 +97,19 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 	}
 	n, err := dist.Start(options)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNetwork, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrNetwork, err)
 	}
-	return n, nil
+	options.Allocator = memory.NewAllocator(nil, host)
+	if options.TLS != nil {
+		options.TLS = &dist.TLSConfig{CertFile: cfg.TLS.Cert, KeyFile: cfg.TLS.Key, CAFile: cfg.TLS.CA, Verify: cfg.TLS.CA != ""}
+	}
+	return n, link.New(options), nil
 }
 
 // serve starts the servers, connects to peers and announces that the node is ready.
-func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device, host *memory.Host) error {
+func serve(ctx context.Context, cfg *Config, n *dist.Node, links *link.Links, devices []*vulkan.Device, host *memory.Host) error {
 	var all report.Reporters
-	cache, shared, servers := cfg.openKernelCache(), sched.NewPool(0), server.NewServers()
+	cache, shared, servers := cfg.openKernelCache(), sched.NewPool(0), server.NewServers(links)
 	shared.Reserve()
 	for i, d := range devices {
 		name := gen.Atom(fmt.Sprintf("nxvk_%d", i))
@@ -125,6 +130,9 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		}
 		all = append(all, reporter)
 		log.Info().Str("name", deviceName(d)).Msg("serving")
+	}
+	if _, err := n.SpawnRegister(link.ServerName, server.NewPeer(n.Direct), gen.ProcessOptions{}); err != nil {
+		return fmt.Errorf("start %s: %w", link.ServerName, err)
 	}
 	_, err := n.SpawnRegister(server.ManagerName,
 		server.NewManager(server.ManagerConfig{Work: shared, Devices: all, Log: cfg.Log}),
@@ -184,9 +192,10 @@ func awaitRegistration(cfg *Config, n *dist.Node) error {
 
 // stop ends the actors and leaves the network. It does not wait longer than drainTime: the
 // process is about to exit.
-func stop(n *dist.Node, cfg *Config) {
+func stop(n *dist.Node, links *link.Links, cfg *Config) {
 	done := make(chan struct{})
 	go func() {
+		links.Close()
 		n.Close()
 		close(done)
 	}()

@@ -20,6 +20,7 @@ func benchMesh(ctx context.Context, args []string) error {
 	f.IntVar(&c.Hidden, "hidden", 4096, "`size` of the layers of the network")
 	f.IntVar(&c.Batch, "batch", 16384, "`rows` of a step of training, of all devices together")
 	f.DurationVar(&c.Time, "time", time.Second, "`duration` for which each row is measured at least")
+	f.BoolVar(&c.Bus, "bus", false, "measure the buses of the devices alone: by copy queues and by kernels, with imported and allocated memory, by the size of chunks and their number")
 	f.BoolVar(&c.JSON, "json", false, "print a JSON line for each row")
 	if err := f.parse(args); err != nil {
 		return err

@@ -223,7 +223,7 @@ func (x *collective) tell() {
 // Send sends the operand.
 func (x *collective) Send(deliver func(devcopy.Chunk, error)) {
 	x.sending = true
-	x.sender.Start(deliver)
+	x.sender.Start(false, deliver)
 }
 
 // Take copies a chunk of the result.

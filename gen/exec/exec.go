@@ -58,6 +58,8 @@ type Config struct {
 	Name        string                   // of the device server; an import that names it is of this device
 	Incarnation uint64                   // of the device server
 	Server      func(name string) Server // the server of another device of the node, nil where there is none
+	Node        string                   // the name of this node
+	Remote      Remote                   // takes values of other nodes; nil where there are none
 	Meshes      *mesh.Meshes             // of the node; nil where this is its only device
 	Tell        func(f, gone func())     // runs f on the goroutine of the Executor, or gone, on any one, where the server has ended; nil is Post
 
@@ -80,7 +82,8 @@ type Executor struct {
 	exports []*export                // that wait for a value which has not been announced
 	senders map[*devcopy.Sender]bool // of values that other devices import
 
-	exchanges bool // its collectives go over memory that devices share: not those of a processor, whose memory the host has
+	exchanges bool           // values and collectives go over memory that devices share: not those of a processor, whose memory the host has
+	slots     *devcopy.Slots // that memory, for values that other devices import
 
 	feeds       *feed.Feeds                  // what the device is given
 	kernels     *kernels.Cache               // compiled code
@@ -132,6 +135,7 @@ func New(cfg Config) *Executor {
 		queues:  make(map[*store.Session]*Queue),
 		bounds:  program.NewBounds(),
 		senders: make(map[*devcopy.Sender]bool),
+		slots:   devcopy.NewSlots(),
 	}
 	e.recorder.exec, e.interpreter.exec = e, e
 	e.jobs = hostjob.New(hostjob.Config[*Queue]{Work: cfg.Work, Post: cfg.Post, Log: &e.cfg.Log, Account: e.Account,

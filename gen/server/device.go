@@ -86,7 +86,7 @@ func (d *Device) Init(...any) error {
 		d.cfg.Host = memory.NewHost(0)
 	}
 	if d.cfg.Servers == nil {
-		d.cfg.Servers = NewServers()
+		d.cfg.Servers = NewServers(nil)
 	}
 	if d.cfg.Reporter == nil {
 		d.cfg.Reporter = report.New(d.cfg.Name)
@@ -126,6 +126,8 @@ func (d *Device) open(dev *vulkan.Device) {
 		Name:        string(d.cfg.Name),
 		Incarnation: d.incarnation,
 		Server:      d.cfg.Servers.find,
+		Node:        string(d.PID().Node),
+		Remote:      d.cfg.Servers.remote(),
 		Meshes:      d.cfg.Servers.meshesOn(d.cfg.Work),
 		Tell:        func(f, gone func()) { d.mailbox.Post(mailbox.Func{F: f, Gone: gone}) },
 	})

@@ -17,7 +17,7 @@ import (
 // newServers starts two device servers of one node: on the host, and on a device where there is one.
 func newServers(t *testing.T, second func(*DeviceConfig)) (first, other *rig) {
 	t.Helper()
-	servers := NewServers()
+	servers := NewServers(nil)
 	first = newRig(t, func(c *DeviceConfig) { c.Servers = servers })
 	both := *first
 	cfg := DeviceConfig{Name: "nxvk_1", Index: 1, Watcher: first.watch, Direct: first.node.Direct, Servers: servers,

@@ -302,6 +302,15 @@ func (n *Node) Direct(pid gen.PID, name gen.Atom, in Inbox) (stop func()) {
 	return n.inboxes.Add(pid, name, in)
 }
 
+// Heard returns how many bytes have come from a peer. It reports false where there is no connection.
+func (n *Node) Heard(name gen.Atom) (bytes uint64, connected bool) {
+	c := n.connection(name)
+	if c == nil {
+		return 0, false
+	}
+	return c.bytes.Load(), true
+}
+
 func (n *Node) connection(name gen.Atom) *Connection {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -7,9 +7,9 @@
 //
 // Updates are deterministic. A GPU adds integers of up to 32 bits with atomics
 // (accumulation), because their sums are the same in any order. It sorts any other
-// updates, if there are many, by the slice that they change (a radix sort of the bits
-// of slice numbers). It then sums the segments of the sorted list in levels (segments),
-// in an order that depends on the indices and the number of updates alone. A processor,
-// and a GPU with few updates, walks all updates in their order for each part of the
-// slices.
+// updates by the slice that they change: few of them by counting (ranking), many with
+// a radix sort of the bits of slice numbers. It then adds the segments of the sorted list
+// to a copy of the tensor in levels (segments), in an order that depends on the indices
+// and the number of updates alone; for few updates that is one dispatch (together). A
+// processor walks all updates in their order for each part of the slices.
 package indexing

@@ -46,8 +46,13 @@ func Open(in vk.Instance, a *adapter.Adapter, o Options) (*Device, error) {
 	if d.Info.Queues = int(d.Raw.Queues); o.Fault.Queues > 0 {
 		d.Info.Queues = min(o.Fault.Queues, vk.MaxQueues)
 	}
+	d.Raw.CopyQueues = min(d.Raw.CopyQueues, vk.MaxCopyQueues)
+	if n := o.Fault.CopyQueues; n != 0 {
+		d.Info.CopyQueues = min(max(n, 0), vk.MaxCopyQueues)
+		d.Raw.CopyQueues = min(d.Raw.CopyQueues, uint32(d.Info.CopyQueues))
+	}
 	raw := a.Raw
-	raw.Queues = d.Raw.Queues
+	raw.Queues, raw.CopyQueues = d.Raw.Queues, d.Raw.CopyQueues
 	var r vk.Result
 	if d.VK, r = vk.CreateDevice(in, a.GPU, &raw); r != vk.Success {
 		return nil, r

@@ -61,21 +61,30 @@ int32_t nxvk_create_device(nxvk_instance *in, uint64_t handle, const nxvk_info *
 	const char *names[8];
 	float priorities[NXVK_MAX_QUEUES];
 	uint32_t queues = info->queues > NXVK_MAX_QUEUES ? NXVK_MAX_QUEUES : info->queues ? info->queues : 1;
-	for (uint32_t i = 0; i < queues; i++) priorities[i] = 1;
+	uint32_t copying = info->copy_queues > NXVK_MAX_COPY_QUEUES ? NXVK_MAX_COPY_QUEUES : info->copy_queues;
+	for (uint32_t i = 0; i < NXVK_MAX_QUEUES; i++) priorities[i] = 1;
 	nxvk_features f;
 	nxvk_chain(&f, info->api, list, n);
 	enable(&f, info->features);
-	VkDeviceQueueCreateInfo q = {
-		.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-		.queueFamilyIndex = info->family,
-		.queueCount = queues,
-		.pQueuePriorities = priorities,
+	VkDeviceQueueCreateInfo q[2] = {
+		{
+			.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+			.queueFamilyIndex = info->family,
+			.queueCount = queues,
+			.pQueuePriorities = priorities,
+		},
+		{
+			.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+			.queueFamilyIndex = info->copy_family,
+			.queueCount = copying,
+			.pQueuePriorities = priorities,
+		},
 	};
 	VkDeviceCreateInfo ci = {
 		.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
 		.pNext = &f.core,
-		.queueCreateInfoCount = 1,
-		.pQueueCreateInfos = &q,
+		.queueCreateInfoCount = copying ? 2 : 1,
+		.pQueueCreateInfos = q,
 		.enabledExtensionCount = pick_extensions(list, n, info->api, names),
 		.ppEnabledExtensionNames = names,
 	};
@@ -86,13 +95,15 @@ int32_t nxvk_create_device(nxvk_instance *in, uint64_t handle, const nxvk_info *
 		free(d);
 		return r;
 	}
-	d->family = info->family;
+	d->families[0] = info->family, d->families[1] = info->copy_family;
+	d->computing = queues, d->copying = copying;
 	d->DestroyDevice = (PFN_vkDestroyDevice)in->GetDeviceProcAddr(d->handle, "vkDestroyDevice");
 	if (!load_device(in, d)) {
 		nxvk_destroy_device(d);
 		return VK_ERROR_INCOMPATIBLE_DRIVER;
 	}
-	for (uint32_t i = 0; i < queues; i++) d->GetDeviceQueue(d->handle, d->family, i, &d->queues[i]);
+	for (uint32_t i = 0; i < queues + copying; i++)
+		d->GetDeviceQueue(d->handle, d->families[i >= queues], i >= queues ? i - queues : i, &d->queues[i]);
 	*out = d;
 	return VK_SUCCESS;
 }

@@ -10,10 +10,11 @@ import (
 )
 
 type device struct {
-	pin    runtime.Pinner
-	handle uintptr
-	queues [MaxQueues]uintptr
-	family uint32
+	pin                runtime.Pinner
+	handle             uintptr
+	queues             [allQueues]uintptr // those that copy follow those that compute
+	families           [2]uint32
+	computing, copying int // queues of either family
 	deviceFuncs
 	optionalFuncs
 }
@@ -44,27 +45,31 @@ type (
 
 func (d Device) get() *device { return *(**device)(unsafe.Pointer(&d)) }
 
-// CreateDevice creates a device with info.Queues queues of family info.Family, at most
-// [MaxQueues], and the features info.Features names.
+// CreateDevice creates a device with info.Queues queues of family info.Family, at most [MaxQueues], behind them
+// info.CopyQueues of family info.CopyFamily, at most [MaxCopyQueues], and the features info.Features names.
 func CreateDevice(handle Instance, p PhysicalDevice, info *Info) (Device, Result) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	in, d := handle.get(), &device{family: info.Family}
+	in, d := handle.get(), &device{families: [2]uint32{info.Family, info.CopyFamily}}
+	d.computing, d.copying = int(min(max(info.Queues, 1), MaxQueues)), int(min(info.CopyQueues, MaxCopyQueues))
 	list := in.extensions(p)
 	f := newFeatures(&pin, info.API, list)
 	f.enable(info.Features)
-	priorities := make([]float32, min(max(info.Queues, 1), MaxQueues))
+	priorities := make([]float32, MaxQueues)
 	for i := range priorities {
 		priorities[i] = 1
 	}
 	names := pickExtensions(list, info.API)
+	queues := []abi.DeviceQueueCreateInfo{{QueueFamilyIndex: info.Family, QueueCount: uint32(d.computing)}}
+	if d.copying > 0 {
+		queues = append(queues, abi.DeviceQueueCreateInfo{QueueFamilyIndex: info.CopyFamily, QueueCount: uint32(d.copying)})
+	}
+	for i := range queues {
+		queues[i].SType, queues[i].PQueuePriorities = abi.TypeDeviceQueueCreateInfo, pinnedSlice(&pin, priorities)
+	}
 	ci := &abi.DeviceCreateInfo{
 		SType: abi.TypeDeviceCreateInfo, PNext: pinned(&pin, &f.core),
-		QueueCreateInfoCount: 1,
-		PQueueCreateInfos: pinned(&pin, &abi.DeviceQueueCreateInfo{
-			SType: abi.TypeDeviceQueueCreateInfo, QueueFamilyIndex: info.Family,
-			QueueCount: uint32(len(priorities)), PQueuePriorities: pinnedSlice(&pin, priorities),
-		}),
+		QueueCreateInfoCount: uint32(len(queues)), PQueueCreateInfos: pinnedSlice(&pin, queues),
 		EnabledExtensionCount: uint32(len(names)), PpEnabledExtensionNames: pinnedStrings(&pin, names),
 	}
 	if r := call(in.CreateDevice, uintptr(p), uintptr(unsafe.Pointer(ci)), 0, uintptr(unsafe.Pointer(&d.handle))); r != Success {
@@ -75,8 +80,12 @@ func CreateDevice(handle Instance, p PhysicalDevice, info *Info) (Device, Result
 		call(d.DestroyDevice, d.handle, 0)
 		return 0, ErrorIncompatibleDriver
 	}
-	for i := range priorities {
-		call(d.GetDeviceQueue, d.handle, uintptr(d.family), uintptr(i), uintptr(unsafe.Pointer(&d.queues[i])))
+	for i := range d.computing + d.copying {
+		family, at := d.families[0], i
+		if i >= d.computing {
+			family, at = d.families[1], i-d.computing
+		}
+		call(d.GetDeviceQueue, d.handle, uintptr(family), uintptr(at), uintptr(unsafe.Pointer(&d.queues[i])))
 	}
 	return Device(keep(&d.pin, d)), Success
 }
@@ -136,6 +145,9 @@ func createBuffer(handle Device, size uint64, address bool, next *abi.ExternalMe
 	}
 	if next != nil {
 		ci.PNext = pinned(&pin, next)
+	}
+	if d.copying > 0 {
+		ci.SharingMode, ci.QueueFamilyIndexCount, ci.PQueueFamilyIndices = abi.SharingModeConcurrent, 2, unsafe.Pointer(&d.families)
 	}
 	var b Buffer
 	if r := call(d.CreateBuffer, d.handle, uintptr(unsafe.Pointer(ci)), 0, uintptr(unsafe.Pointer(&b))); r != Success {

@@ -123,6 +123,8 @@ type Info struct {
 	Features                               uint32
 	Family                                 uint32 // of the queues; ^0 when none computes
 	Queues                                 uint32 // that the family has, or that a device gets
+	CopyFamily                             uint32 // of queues that only copy; ^0 where there are none
+	CopyQueues                             uint32 // that the family has, or that a device gets
 	MaxPush, MaxBindings                   uint32
 	Shared, MaxInvocations                 uint32
 	MaxSize, MaxCount                      [3]uint32
@@ -166,8 +168,12 @@ type Cmd struct {
 	_             uint32
 }
 
-// MaxQueues is the largest number of queues of a device.
-const MaxQueues = 8
+// MaxQueues and MaxCopyQueues are the largest numbers of queues of a device that compute, and that only copy.
+const (
+	MaxQueues     = 8
+	MaxCopyQueues = 2
+	allQueues     = MaxQueues + MaxCopyQueues
+)
 
 // Point is a value of a timeline.
 type Point struct {

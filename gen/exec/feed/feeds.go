@@ -80,6 +80,15 @@ func (fs *Feeds) Feed(s *store.Session, late func(error)) *Feed {
 	return f
 }
 
+// CopyFeed returns a feed for nobody that only copies, on one of the queues that the device has for that
+// (vulkan.Device.CopyStream).
+func (fs *Feeds) CopyFeed(queue int) *Feed {
+	return &Feed{feeds: fs, stream: fs.dev.CopyStream(queue)}
+}
+
+// Device is the device, nil on a machine without one.
+func (fs *Feeds) Device() *vulkan.Device { return fs.dev }
+
 // Lost returns why the device is gone, or nil.
 func (fs *Feeds) Lost() error { return fs.lost }
 
