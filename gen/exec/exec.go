@@ -202,7 +202,7 @@ func newDispatcher(e *Executor, limit int) *dispatch.Dispatcher[*Queue] {
 // noteRefused counts and tells that the driver does not compile a kernel.
 func (e *Executor) noteRefused(k *kernels.Kernel) {
 	e.Counters.Refused++
-	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("what needs the kernel is carried out without it, on the host at worst")
+	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("the driver does not compile a kernel; operations that need it run without it, on the host at worst")
 }
 
 // execute carries out one instruction. It reports true where the queue has to
