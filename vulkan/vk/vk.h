@@ -60,7 +60,7 @@ typedef struct {
 
 typedef struct {
 	VkDevice handle;
-	VkQueue queues[NXVK_ALL_QUEUES]; // those that copy follow those that compute
+	VkQueue queues[NXVK_ALL_QUEUES];		  // those that copy follow those that compute
 	uint32_t families[2], computing, copying; // how many queues there are of either family
 	NXVK_DEVICE_FUNCS(NXVK_FIELD)
 	NXVK_OPTIONAL_FUNCS(NXVK_FIELD)
