@@ -60,6 +60,10 @@ func (j *scatterJob) segmentPlan(in *ops.Instr, types []ops.Type, t *lowering.Ta
 		plan, err = extend(plan, t, j.latestPrograms(in, types, t, temporary(plan, kernel.U32, j.numSlices()))...)
 		return j.inPlace(plan, err, in, types, copies)
 	}
+	if !ranks && j.tallies() {
+		plan, err = extend(plan, t, s.tallyPrograms(in, types, func(elem kernel.Elem, n int) codegen.Buffer { return temporary(plan, elem, n) })...)
+		return j.inPlace(plan, err, in, types, copies)
+	}
 	s.slices, s.order = temporary(plan, kernel.U32, j.count), temporary(plan, kernel.U32, j.count)
 	if ranks {
 		plan, err = extend(plan, t, newRanking(j, in, types).orderProgram(s.slices, s.order))
