@@ -36,6 +36,7 @@ type Job struct {
 	Cost  int  // primitive operations of the body, where it has many
 	Long  bool // body is long: a point a step, or drivers compile it for long
 	Group int  // points a step, a power of two
+	Loose bool // results may begin at any element of their memory, on GPUs
 
 	layout   layout
 	accesses []access // by source

@@ -47,6 +47,9 @@ type Fusion struct {
 	// Whole lists results that are concatenations, which are the last of Body: the kernel writes
 	// their operands into them, one behind the other.
 	Whole []ops.ID
+
+	// Loose says that the memory of results may begin at any element, not at a whole vector.
+	Loose bool
 }
 
 // Why explains a fusion.
