@@ -210,7 +210,8 @@ func (k *link) watch() {
 		}
 	}()
 	var seen uint64
-	heard, asked := time.Now(), time.Time{}
+	heard := time.Now()
+	asked := heard
 	for ; ; time.Sleep(tick) {
 		k.mu.Lock()
 		if k.err != nil || len(k.calls) == 0 && len(k.watchers) == 0 {

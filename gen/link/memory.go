@@ -34,9 +34,9 @@ func (b *slotBlock) Bytes() []byte { return (*devcopy.Slot)(b).Bytes() }
 // Free implements etf.Block.
 func (b *slotBlock) Free() { (*devcopy.Slot)(b).Give() }
 
-// Chunk returns the bytes of an answer as a chunk of a value at an offset, which has to have a size.
-func Chunk(reply etf.Term, offset, size int) (c devcopy.Chunk, err error) {
-	c = devcopy.Chunk{Offset: offset, Release: func() {}}
+// Bytes returns the bytes of an answer as a chunk.
+func Bytes(reply etf.Term) (c devcopy.Chunk, err error) {
+	c.Release = func() {}
 	switch b := reply.(type) {
 	case []byte:
 		c.Bytes = b
@@ -50,9 +50,7 @@ func Chunk(reply etf.Term, offset, size int) (c devcopy.Chunk, err error) {
 		}
 	case etf.Lost:
 		return c, &wire.Fault{Kind: wire.OutOfMemory, Err: b.Err}
-	}
-	if len(c.Bytes) != size {
-		c.Release()
+	default:
 		return c, &wire.Fault{Kind: wire.Internal, Err: errSize}
 	}
 	return c, nil

@@ -53,6 +53,9 @@ func (s *Servers) meshesOn(work *sched.Pool) *mesh.Meshes {
 			work = sched.NewPool(0)
 		}
 		s.meshes = mesh.NewMeshes(work)
+		if s.links != nil {
+			s.meshes.Reach(&peers{links: s.links, clients: make(map[string]*link.Client)})
+		}
 	}
 	return s.meshes
 }

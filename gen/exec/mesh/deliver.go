@@ -12,8 +12,17 @@ import (
 // goroutine that brings the last part of so much combines it itself.
 const HostBytes = 64 << 10
 
-// arrived passes a chunk of the operand of one rank on.
+// arrived passes a chunk of the operand of one rank of this node on.
 func (c *call) arrived(from int, k devcopy.Chunk) {
+	if c.far != nil {
+		c.far.local(from, k)
+		return
+	}
+	c.pass(from, k)
+}
+
+// pass passes a chunk of the operand of one rank on to the ranks of this node.
+func (c *call) pass(from int, k devcopy.Chunk) {
 	if len(c.in.Attrs) == 1 {
 		c.deliver(from, k)
 		return
@@ -57,7 +66,12 @@ func (c *call) reduce(list []devcopy.Chunk) {
 			(&Entry{call: c, at: -1}).Fail(failed("the node could not combine the operands: %w", err))
 			return
 		}
-		c.deliver(0, devcopy.Chunk{Offset: list[0].Offset, Bytes: out, Release: func() {}})
+		sum := devcopy.Chunk{Offset: list[0].Offset, Bytes: out, Release: func() {}}
+		if c.far != nil {
+			c.far.combined(sum)
+			return
+		}
+		c.deliver(0, sum)
 	}
 	if len(list[0].Bytes) <= HostBytes {
 		done(work(nil))
