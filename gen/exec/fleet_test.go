@@ -29,6 +29,7 @@ type wires struct {
 	self  string
 }
 
+func (w *wires) Cut(string)                              {}
 func (w *wires) Self() string                            { return w.self }
 func (w *wires) Meet(_ string, done func(error))         { w.fleet.rigs[0].Post(func() { done(nil) }) }
 func (w *wires) Watch(string, func(error)) (stop func()) { return func() {} }
@@ -41,7 +42,7 @@ func (w *wires) Ask(node string, a mesh.Ask, done func(devcopy.Chunk, error)) {
 		w.fleet.meshes[node].Serve(a, func(k devcopy.Chunk, err error) {
 			if err == nil {
 				sent := k.Release
-				k = devcopy.Chunk{Bytes: bytes.Clone(k.Bytes), Release: func() {}}
+				k = devcopy.Chunk{Bytes: bytes.Clone(k.Bytes), Own: true, Release: func() {}}
 				sent()
 			}
 			w.fleet.rigs[0].Post(func() { done(k, err) })

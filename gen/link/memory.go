@@ -36,14 +36,14 @@ func (b *slotBlock) Free() { (*devcopy.Slot)(b).Give() }
 
 // Bytes returns the bytes of an answer as a chunk.
 func Bytes(reply etf.Term) (c devcopy.Chunk, err error) {
-	c.Release = func() {}
+	c.Release, c.Own = func() {}, true
 	switch b := reply.(type) {
 	case []byte:
 		c.Bytes = b
 	case *etf.Binary:
-		c.Bytes, c.Release = b.Bytes(), b.Release
+		c.Bytes, c.Release, c.Own = b.Bytes(), b.Release, false
 		if block, n := b.Take(); block != nil {
-			c.Bytes, c.Release = block.Bytes()[:n], block.Free
+			c.Bytes, c.Release, c.Own = block.Bytes()[:n], block.Free, true
 			if t, ok := block.(*slotBlock); ok {
 				c.Slot = (*devcopy.Slot)(t)
 			}

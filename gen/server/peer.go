@@ -20,16 +20,17 @@ var errNotPeer = errors.New("nxvk_peer answers other nxvk-nodes; clients call nx
 // call, however busy the devices are.
 type Peer struct {
 	act.Actor
-	direct func(pid gen.PID, name gen.Atom, in dist.Inbox) (stop func())
-	stop   func()
-	meshes func() *mesh.Meshes // of this node
+	direct  func(pid gen.PID, name gen.Atom, in dist.Inbox) (stop func())
+	stop    func()
+	servers *Servers // of this node
 }
 
-// NewPeer returns a factory of the actor for Ergo. servers are those of its node, and direct is Direct of it.
-func NewPeer(servers *Servers, direct func(gen.PID, gen.Atom, dist.Inbox) (stop func())) gen.ProcessFactory {
-	return func() gen.ProcessBehavior {
-		return &Peer{direct: direct, meshes: func() *mesh.Meshes { return servers.meshesOn(nil) }}
-	}
+// NewPeer returns a factory of the actor for Ergo. servers are those of its node, which reach others; direct and cut are Direct
+// and Cut of it.
+func NewPeer(servers *Servers, direct func(gen.PID, gen.Atom, dist.Inbox) (stop func()), cut func(gen.Atom)) gen.ProcessFactory {
+	servers.meshesOn(nil)
+	servers.peers.cut = cut
+	return func() gen.ProcessBehavior { return &Peer{direct: direct, servers: servers} }
 }
 
 // Init begins to answer.
@@ -69,7 +70,9 @@ func (p *Peer) handle(message any) {
 		}
 	case dist.Message:
 		if n, ok := readNotice(m.Term); ok {
-			p.meshes().Notify(n)
+			meshes := p.servers.meshesOn(nil)
+			p.servers.peers.heard(n.Node, m.Sender.Node)
+			meshes.Notify(n)
 		}
 	case dist.Call:
 		p.answer(m)
@@ -106,7 +109,7 @@ func (p *Peer) serve(c dist.Call, t etf.Tuple) {
 		p.reply(c, wire.Failure(errNotMesh))
 		return
 	}
-	p.meshes().Serve(mesh.Ask{Where: where, At: int(at), Chunk: chunk}, func(k devcopy.Chunk, err error) {
+	p.servers.meshesOn(nil).Serve(mesh.Ask{Where: where, At: int(at), Chunk: chunk}, func(k devcopy.Chunk, err error) {
 		if err != nil {
 			p.reply(c, wire.Failure(err))
 			return

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"ergo.services/ergo/gen"
+
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/exec/mesh"
@@ -17,7 +19,10 @@ import (
 type peers struct {
 	links *link.Links
 
+	cut func(node gen.Atom) // ends a connection that a node has made to this one
+
 	mu      sync.Mutex
+	talks   map[string]gen.Atom     // by node: the name by which its links talk to this one
 	clients map[string]*link.Client // by node: what is told and asked of a node goes through one, in order
 }
 
@@ -39,6 +44,24 @@ func (p *peers) client(node string) (*link.Client, error) {
 	}
 	p.clients[node] = c
 	return c, nil
+}
+
+// heard notes by which name a node talks to this one.
+func (p *peers) heard(node string, from gen.Atom) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.talks[node] = from
+}
+
+// Cut implements mesh.Peers: answers on their way to a node that hangs hold memory of values.
+func (p *peers) Cut(node string) {
+	p.mu.Lock()
+	from, ok := p.talks[node]
+	delete(p.talks, node)
+	p.mu.Unlock()
+	if ok && p.cut != nil {
+		p.cut(from)
+	}
 }
 
 // Self implements mesh.Peers.

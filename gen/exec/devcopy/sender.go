@@ -17,6 +17,7 @@ const (
 type Chunk struct {
 	Offset  int // bytes
 	Bytes   []byte
+	Own     bool  // whoever has the chunk may write to the bytes
 	Slot    *Slot // whose memory the bytes are, where other devices may import that; else nil
 	Release func()
 }

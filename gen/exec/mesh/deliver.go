@@ -59,14 +59,19 @@ func (c *call) reduce(list []devcopy.Chunk) {
 		return err
 	}
 	done := func(err error) {
+		free := func() {}
 		for _, k := range list {
+			if k.Own && len(out) > 0 && &k.Bytes[0] == &out[0] { // the result is in its place
+				free = k.Release
+				continue
+			}
 			k.Release()
 		}
 		if err != nil {
 			(&Entry{call: c, at: -1}).Fail(failed("the node could not combine the operands: %w", err))
 			return
 		}
-		sum := devcopy.Chunk{Offset: list[0].Offset, Bytes: out, Release: func() {}}
+		sum := devcopy.Chunk{Offset: list[0].Offset, Bytes: out, Release: free}
 		if c.far != nil {
 			c.far.combined(sum)
 			return

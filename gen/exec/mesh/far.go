@@ -31,6 +31,7 @@ type far struct {
 	asked map[chunkID][]func(devcopy.Chunk, error)
 	wants map[string][]chunkID // by node: what is yet to be asked for
 	due   int                  // chunks that are yet to come, and answers that are yet to be given
+	out   int                  // answers on their way, which hold memory of values
 }
 
 // chunkID names a chunk: of the rank at a place of the group, or of what all have combined.
@@ -95,7 +96,7 @@ func (f *far) others() (list []string) {
 }
 
 // over reports whether nothing is left to be done.
-func (f *far) over() bool { return f.err != nil || f.begun && f.due == 0 }
+func (f *far) over() bool { return f.out == 0 && (f.err != nil || f.begun && f.due == 0) }
 
 // settle ends the watches once nothing is left to be done.
 func (f *far) settle(after *actions) {
@@ -111,6 +112,7 @@ func (f *far) settle(after *actions) {
 func (f *far) nodeEnded(node string, err error) {
 	m := f.meeting.mesh
 	var after actions
+	after.add(func() { m.all.peers.Cut(node) })
 	m.all.mu.Lock()
 	for r, n := range m.nodes {
 		if n == node && m.lost[r] == nil {
@@ -444,7 +446,7 @@ func (f *far) serve(a Ask, reply func(devcopy.Chunk, error), after *actions) {
 	case f.held[id] != nil:
 		f.answer(id, reply, after)
 		f.settle(after)
-	case f.begun && f.due == 0:
+	case f.begun && f.due == 0: // no node asks twice
 		after.add(func() {
 			reply(devcopy.Chunk{}, failed("the node %s has given this chunk to all who need it", f.meeting.mesh.all.peers.Self()))
 		})
@@ -461,9 +463,25 @@ func (f *far) answer(id chunkID, reply func(devcopy.Chunk, error), after *action
 		return
 	}
 	f.due--
-	k := h.chunk
+	f.out++
+	k, sent := h.chunk, h.chunk.Release
+	k.Release = func() {
+		sent()
+		f.sent()
+	}
 	if h.left--; h.left == 0 {
 		delete(f.held, id)
 	}
 	after.add(func() { reply(k, nil) })
+}
+
+// sent notes that an answer has gone, or never will.
+func (f *far) sent() {
+	var after actions
+	mu := &f.meeting.mesh.all.mu
+	mu.Lock()
+	f.out--
+	f.settle(&after)
+	mu.Unlock()
+	after.run()
 }

@@ -16,6 +16,7 @@ type Peers interface {
 	Tell(node string, n Notice)                              // tells a node of something
 	Ask(node string, a Ask, done func(devcopy.Chunk, error)) // asks for a chunk; done is called once, on any goroutine
 	Watch(node string, ended func(error)) (stop func())      // ended is called where the node ends or is silent
+	Cut(node string)                                         // drops what is on its way to a node that has ended
 }
 
 // Event is what a Notice tells of.
