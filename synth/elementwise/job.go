@@ -106,7 +106,11 @@ func (j *Job) program(t *lowering.Target) *codegen.Program {
 	j.AddBuffers(p, points)
 	local, steps := j.deal(t)
 	p.Local = uint32(local)
-	p.Groups = (units + local*steps - 1) / (local * steps)
+	groups := func(local int) int { return (units + local*steps - 1) / (local * steps) }
+	p.Groups = groups(local)
+	if !t.CPU && j.layout != apart {
+		p.Fit = groups
+	}
 	p.Key = j.Describe(steps)
 	p.Numbers = j.Numbers(units)
 	return p
