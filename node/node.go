@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"ergo.services/ergo/gen"
@@ -95,9 +96,23 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 	}
 	n, err := dist.Start(options)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNetwork, err)
+		return nil, fmt.Errorf("%w: %w%s", ErrNetwork, err, listenCure(err))
 	}
 	return n, nil
+}
+
+// listenCure is what to do about an address that cannot be listened on, or nothing.
+func listenCure(err error) string {
+	var unknown *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return ": choose another port with --port; 0 picks a free one"
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &unknown):
+		return ": give an address of this machine with --listen; 0.0.0.0 is all of them"
+	case errors.Is(err, syscall.EACCES):
+		return ": choose a port above 1023 with --port, or give this process the right to lower ones"
+	}
+	return ""
 }
 
 // serve starts the servers, connects to peers and announces that the node is ready.
