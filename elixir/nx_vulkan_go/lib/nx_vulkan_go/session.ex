@@ -277,7 +277,7 @@ defmodule NxVulkanGo.Session do
           :stale,
           "device #{session.device} of #{session.server} was restarted, or its session was closed"
         ),
-      else: Error.new(:server_down, "#{session.server} went away: #{inspect(reason)}")
+      else: Error.gone(session.server, reason)
   end
 
   @doc "Has all trackers look for garbage, and waits for the frees."
