@@ -7,6 +7,9 @@ import (
 	"nxvk/ops"
 )
 
+// Control flow of programs: a frame is pushed for the region of a branch or a loop, and its values become
+// the results of the step, or the state of the next round.
+
 // handOver lets go of what a loop begins with where nothing else needs it: the first round may
 // update it in place, and the memory is free when the loop has another state. What the regions of
 // the loop capture is needed until it ends.
@@ -18,6 +21,7 @@ func (r *run) handOver(s *program.Step) {
 	}
 }
 
+// valuesOf gives the values of operands, with holds on their memory.
 func (ip *interpreter) valuesOf(q *Queue, r *run, list []ops.Operand) []store.Value {
 	out := make([]store.Value, len(list))
 	for i, o := range list {

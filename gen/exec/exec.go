@@ -102,13 +102,13 @@ type Executor struct {
 
 // Counters counts what an Executor has done.
 type Counters struct {
-	Instructions uint64 // executed, also those that failed
-	Ahead        uint64 // rounds of loops that were begun before their condition was known
-	Refused      uint64 // kernels that the driver does not compile
-	Failed       uint64 // results that carry a new error
-	Leaps        uint64 // leapfrog steps that chains of the sampler have had the device take
-	Imported     uint64 // bytes, from other devices of the node
-	Exchanged    uint64 // bytes that collectives have read and written in memory that devices share
+	Instructions  uint64 // executed, also those that failed
+	Ahead         uint64 // rounds of loops that were begun before their condition was known
+	Refused       uint64 // kernels that the driver does not compile
+	Failed        uint64 // results that carry a new error
+	LeapfrogSteps uint64 // steps that chains of the sampler have had the device take
+	Imported      uint64 // bytes, from other devices of the node
+	Exchanged     uint64 // bytes that collectives have read and written in memory that devices share
 
 	dispatch.Counts // of where instructions are executed
 	feed.Counters   // of what is given to the device
@@ -203,7 +203,7 @@ func newDispatcher(e *Executor, limit int) *dispatch.Dispatcher[*Queue] {
 // noteRefused counts and tells that the driver does not compile a kernel.
 func (e *Executor) noteRefused(k *kernels.Kernel) {
 	e.Counters.Refused++
-	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("what needs the kernel is carried out without it, on the host at worst")
+	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("the driver does not compile a kernel; operations that need it run without it, on the host at worst")
 }
 
 // execute carries out one instruction. It reports true where the queue has to

@@ -127,6 +127,20 @@ func (e *Executor) OnHost(q *Queue, in *wire.Instr, check func([]ops.Type) error
 	return 0, nil
 }
 
+// TakeHost takes n bytes of the host's memory for work that is no value, such as chains: within the limit of the
+// session, beside its values. Where there are none the queue waits, once, for others to free theirs. give returns
+// the bytes, on any goroutine.
+func (e *Executor) TakeHost(q *Queue, n int64) (give func(), wait queue.Wait, err error) {
+	if wait, err = e.memory.Reserve(q, n); wait != 0 || err != nil {
+		return nil, wait, err
+	}
+	if err = e.memory.Host.Take(n); err != nil {
+		wait, err = e.memory.HostExhausted(q, err)
+		return nil, wait, err
+	}
+	return func() { e.memory.Host.Give(n) }, 0, nil
+}
+
 // WithKernel calls then when the pipeline of a kernel is made, at once where it is.
 func (e *Executor) WithKernel(k *synth.Kernel, then func(*kernels.Kernel, error)) {
 	c := e.kernels.Kernel(k)
@@ -193,4 +207,30 @@ func (e *Executor) Aside(q *Queue, what string, f func(*sched.Worker) error, the
 		return
 	}
 	e.jobs.AsideFor(q, what, f, then)
+}
+
+// SetWeight sets the share of a session beside the shares of others, of which 1 is the
+// usual one: of the processors, of the device and of the goroutine of the Executor.
+func (e *Executor) SetWeight(q *Queue, weight float64) {
+	q.Session.Weight = weight
+	if q.worker != nil {
+		q.worker.SetWeight(weight)
+	}
+	if q.feed != nil {
+		q.feed.SetWeight(weight)
+	}
+}
+
+// Wait is why the first request of a session cannot go on, 0 where it can.
+func (q *Queue) Wait() queue.Wait { return q.waits }
+
+// Waiting counts the requests of a session that have not been carried out:
+// pending instructions, those behind a request that cannot go on, and those of
+// runs that have left the session's order.
+func (q *Queue) Waiting() int {
+	n := q.queue.Len() + q.trace.Len()
+	for _, f := range q.asyncs {
+		n += f.Waiting()
+	}
+	return n
 }

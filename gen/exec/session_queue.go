@@ -396,32 +396,6 @@ func (e *Executor) yield(q *Queue) {
 	e.turns.Wait(q, &home.share, home.Session.Weight)
 }
 
-// SetWeight sets the share of a session beside the shares of others, of which 1 is the
-// usual one: of the processors, of the device and of the goroutine of the Executor.
-func (e *Executor) SetWeight(q *Queue, weight float64) {
-	q.Session.Weight = weight
-	if q.worker != nil {
-		q.worker.SetWeight(weight)
-	}
-	if q.feed != nil {
-		q.feed.SetWeight(weight)
-	}
-}
-
-// Wait is why the first request of a session cannot go on, 0 where it can.
-func (q *Queue) Wait() queue.Wait { return q.waits }
-
-// Waiting counts the requests of a session that have not been carried out:
-// pending instructions, those behind a request that cannot go on, and those of
-// runs that have left the session's order.
-func (q *Queue) Waiting() int {
-	n := q.queue.Len() + q.trace.Len()
-	for _, f := range q.asyncs {
-		n += f.Waiting()
-	}
-	return n
-}
-
 // Feed returns the feed of the session of a queue.
 func (e *Executor) Feed(q *Queue) *feed.Feed {
 	h := q.home()

@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -10,16 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"nxvk/gen/etf"
+	"nxvk/gen/exec/exectest/harness"
+	"nxvk/gen/server/report"
+	"nxvk/node/dist"
+	"nxvk/vulkan"
+
 	"ergo.services/ergo/act"
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
-
-	"nxvk/gen/etf"
-	"nxvk/gen/exec/target"
-	"nxvk/gen/server/report"
-	"nxvk/node/dist"
-	"nxvk/synth"
-	"nxvk/vulkan"
 )
 
 type (
@@ -82,18 +80,8 @@ func newRig(t *testing.T, change func(*DeviceConfig)) *rig {
 // onDevice makes the servers of a rig serve a device, where there is one.
 func onDevice(t *testing.T, o vulkan.Options) func(*DeviceConfig) {
 	t.Helper()
-	o.Watchdog = -1 // a busy machine is no lost device
-	d, err := vulkan.Open("", o)
-	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
-		t.Skipf("no device: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var known synth.Target
-	if known, err = target.Probe(d); err != nil {
-		t.Fatal(err)
-	}
+	d := harness.Open(t, o)
+	known := harness.Target(t, d)
 	return func(c *DeviceConfig) { c.Vulkan, c.Target, c.HostLimit = d, known, -1 }
 }
 

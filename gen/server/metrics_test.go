@@ -5,14 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"ergo.services/ergo/gen"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-	dto "github.com/prometheus/client_model/go"
-
 	"nxvk/gen/etf"
+	"nxvk/gen/server/report/reporttest"
 	"nxvk/node/dist"
 	"nxvk/vulkan"
+
+	"ergo.services/ergo/gen"
 )
 
 // The numbers follow what a client does.
@@ -30,40 +28,11 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	families := c.gather()
+	families := reporttest.Gather(t, c.reports)
 	s := families["nxvk_session_memory_bytes"].GetMetric()
-	if len(s) != 1 || s[0].Gauge.GetValue() != 24 || !strings.Contains(label(s[0], "session"), string(c.pid.Node)) {
+	if len(s) != 1 || s[0].Gauge.GetValue() != 24 || !strings.Contains(reporttest.Label(s[0], "session"), string(c.pid.Node)) {
 		t.Errorf("the sessions are %v", s)
 	}
-}
-
-// gather collects as Prometheus does, and checks what that demands.
-func (r *rig) gather() map[string]*dto.MetricFamily {
-	r.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(r.reports)
-	list, err := registry.Gather()
-	if err != nil {
-		r.Fatal(err)
-	}
-	problems, err := promlint.NewWithMetricFamilies(list).Lint()
-	if err != nil || len(problems) > 0 {
-		r.Fatalf("%v %v", problems, err)
-	}
-	all := make(map[string]*dto.MetricFamily)
-	for _, f := range list {
-		all[f.GetName()] = f
-	}
-	return all
-}
-
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.Label {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
 }
 
 // stick has the device server handle a message until the test ends, begun so long
@@ -107,7 +76,7 @@ func TestStuckServer(t *testing.T) {
 	if busy := get(t, metrics, "device_busy_seconds", "nxvk_0").(float64); busy < hour {
 		t.Errorf("metrics: busy for %v s", busy)
 	}
-	all := r.gather()
+	all := reporttest.Gather(t, r.reports)
 	if g := all["nxvk_device_busy_seconds"].Metric[0].Gauge; g.GetValue() < hour {
 		t.Errorf("gathered: busy for %v s", g)
 	}

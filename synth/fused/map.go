@@ -23,7 +23,7 @@ func lowerMap(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering
 
 // ElementwiseJob is the job of a fusion without reductions.
 func ElementwiseJob(tr *fusion.Trace, u *fusion.Fusion, t *lowering.Target) *elementwise.Job {
-	j := &elementwise.Job{Key: "fusion " + describe(tr), Dims: tr.Dims, Sources: tr.Sources, Out: tr.Full, Flops: flops(tr)}
+	j := &elementwise.Job{Key: "fusion " + describe(tr), Dims: tr.Dims, Sources: tr.Sources, Out: tr.Full, Flops: flops(tr), Loose: u.Loose}
 	j.Cost = cost(tr, t)
 	j.Long = j.Cost > longBody
 	for i, o := range u.Outs {

@@ -48,6 +48,9 @@ type Fusion struct {
 	// their operands into them, one behind the other.
 	Whole []ops.ID
 
+	// Loose says that the memory of results may begin at any element, not at a whole vector.
+	Loose bool
+
 	// Stages are fusions whose instructions are those of Body, where a workgroup of one kernel carries out several,
 	// one after the other: each but the last as a whole. Outs are the results of the last.
 	Stages []Fusion

@@ -83,14 +83,14 @@ func TestFuseRotary(t *testing.T) {
 			part := func(at, step int) ops.Operand {
 				return g.Do(ops.Slice, d, x, synthtest.Attrs{{0, 0, 0, at}, {2, 3, 4, 16 - 8*(2-step)}, {1, 1, 1, step}})
 			}
-			var turned ops.Operand
+			var rotated ops.Operand
 			if interleaved {
 				even, odd := g.Do(ops.Slice, d, x, synthtest.Attrs{{0, 0, 0, 0}, {2, 3, 4, 15}, {1, 1, 1, 2}}), g.Do(ops.Slice, d, x, synthtest.Attrs{{0, 0, 0, 1}, {2, 3, 4, 15}, {1, 1, 1, 2}})
-				turned = g.Do(ops.Reshape, d, g.Do(ops.Stack, d, g.Do(ops.Negate, d, odd), even, synthtest.Attrs{{4}}), shape)
+				rotated = g.Do(ops.Reshape, d, g.Do(ops.Stack, d, g.Do(ops.Negate, d, odd), even, synthtest.Attrs{{4}}), shape)
 			} else {
-				turned = g.Do(ops.Concatenate, d, g.Do(ops.Negate, d, part(8, 1)), part(0, 1), synthtest.Attrs{{3}})
+				rotated = g.Do(ops.Concatenate, d, g.Do(ops.Negate, d, part(8, 1)), part(0, 1), synthtest.Attrs{{3}})
 			}
-			y := g.Do(ops.Add, d, g.Do(ops.Multiply, d, x, cos), g.Do(ops.Multiply, d, turned, sin))
+			y := g.Do(ops.Add, d, g.Do(ops.Multiply, d, x, cos), g.Do(ops.Multiply, d, rotated, sin))
 			g.Return(g.Do(ops.Transpose, d, y, synthtest.Attrs{{0, 2, 1, 3}}))
 			fusions := g.Check(target, 2)
 			if len(fusions) > 2 {

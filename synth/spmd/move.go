@@ -55,7 +55,7 @@ func (e *emitter) gather(o ops.Operand, t ops.Type, d int, axes []int) ops.Opera
 	stacked := ops.Type{DType: t.DType, Shape: append(ops.Shape{n}, t.Shape...)}
 	o = e.collective(ops.AllGather, stacked, [][]int{group}, o)
 	if d > 0 {
-		turned := ops.Type{DType: t.DType, Shape: slices.Insert(slices.Clone(t.Shape), d, n)}
+		transposed := ops.Type{DType: t.DType, Shape: slices.Insert(slices.Clone(t.Shape), d, n)}
 		order := make([]int, 0, rank+1)
 		for i := range d {
 			order = append(order, i+1)
@@ -64,7 +64,7 @@ func (e *emitter) gather(o ops.Operand, t ops.Type, d int, axes []int) ops.Opera
 		for i := d; i < rank; i++ {
 			order = append(order, i+1)
 		}
-		o = e.add(ops.Transpose, turned, [][]int{order}, o)
+		o = e.add(ops.Transpose, transposed, [][]int{order}, o)
 	}
 	joined := ops.Type{DType: t.DType, Shape: slices.Clone(t.Shape)}
 	joined.Shape[d] *= n

@@ -169,7 +169,7 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 	defer d.Close()
 	defer host.Close()
 	kernels := map[ops.DType]int{}
-	for seed := range seedCount(2*attentions, 20*attentions) {
+	for seed := range seedCount(4*attentions, 30*attentions) {
 		typ := []ops.DType{ops.BF16, ops.F16}[seed%2]
 		if !slices.ContainsFunc(gpu.Matrices, func(m synth.Matrix) bool { return m.Type == typ && m.N == m.K }) {
 			continue
@@ -190,7 +190,7 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 	}
 	t.Logf("attentions on matrix hardware: %v", kernels)
 	for typ, n := range kernels {
-		if n < int(seedCount(attentions, 10*attentions)) {
+		if n < int(seedCount(attentions/2, 4*attentions)) {
 			t.Errorf("%d attentions of %v are on matrix hardware", n, typ)
 		}
 	}

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include "vk.h"
 
-int32_t nxvk_create_recorder(nxvk_device *d, bool copies, nxvk_recorder **out) {
+int32_t nxvk_create_recorder(nxvk_device *d, uint32_t copies, nxvk_recorder **out) {
 	nxvk_recorder *r = calloc(1, sizeof *r);
-	r->copies = copies && d->copying;
+	r->copies = copies && copies <= d->copying;
 	VkCommandPoolCreateInfo pi = {
 		.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
 		.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
-		.queueFamilyIndex = d->families[r->copies],
+		.queueFamilyIndex = r->copies ? d->copy_family[copies - 1] : d->family,
 	};
 	VkResult res = d->CreateCommandPool(d->handle, &pi, NULL, &r->pool);
 	if (res != VK_SUCCESS) {
@@ -44,7 +44,8 @@ void nxvk_destroy_recorder(nxvk_device *d, nxvk_recorder *r) {
 // scopes (ALL_COMMANDS, MEMORY_*) cost more than twice as much on NVIDIA.
 static void barrier(nxvk_device *d, nxvk_recorder *r) {
 	VkPipelineStageFlags s = VK_PIPELINE_STAGE_TRANSFER_BIT | (r->copies ? 0 : VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
-	VkAccessFlags reads = r->copies ? 0 : VK_ACCESS_SHADER_READ_BIT, writes = r->copies ? 0 : VK_ACCESS_SHADER_WRITE_BIT;
+	VkAccessFlags reads = r->copies ? 0 : VK_ACCESS_SHADER_READ_BIT,
+				  writes = r->copies ? 0 : VK_ACCESS_SHADER_WRITE_BIT;
 	VkMemoryBarrier b = {
 		.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
 		.srcAccessMask = writes | VK_ACCESS_TRANSFER_WRITE_BIT,

@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"time"
+
 	"nxvk/fallback"
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/hostjob"
@@ -21,23 +23,30 @@ func (dp *Dispatcher[Q]) runOnHost(q Q, w *placement.Work) (wait queue.Wait, err
 	if wait != 0 || err != nil {
 		return wait, err
 	}
-	args, outs := hostValues(w, mems)
 	defer store.DropAll(mems)
-	give := func() error {
+	return dp.compute(q, w, mems, nil, func() error {
 		dp.cfg.Counts.Host++
 		for i, m := range mems {
 			dp.give(q, w.In.Outs[i], m)
 		}
 		return nil
-	}
-	if cost := placement.HostCost(w.In, w.Types); cost > placement.InlineCost {
+	})
+}
+
+// compute has package fallback compute work whose operands are on the host: in a job if that may take long, at
+// once otherwise. Then give gives the results their ids. took, which may be nil, is how long it took.
+func (dp *Dispatcher[Q]) compute(q Q, w *placement.Work, mems []*store.Storage, took *time.Duration, give func() error) (wait queue.Wait, err error) {
+	args, outs := hostValues(w, mems)
+	cost := placement.HostCost(w.In, w.Types)
+	if cost > placement.InlineCost {
 		in := w.In
-		dp.cfg.Jobs.Start(q, w, hostjob.WorkInstruction, mems, func(by *sched.Worker) error { return fallback.RunOn(by, in, args, outs) }, give)
+		dp.cfg.Jobs.Start(q, w, hostjob.WorkInstruction, mems, func(by *sched.Worker) error {
+			return timed(took, func() error { return fallback.RunOn(by, in, args, outs) })
+		}, give)
 		return queue.ForHost, nil
-	} else {
-		dp.cfg.Turns.Charge(cost >> 12)
 	}
-	if err := fallback.Run(w.In, args, outs); err != nil {
+	dp.cfg.Turns.Charge(cost >> 12)
+	if err := timed(took, func() error { return fallback.Run(w.In, args, outs) }); err != nil {
 		return 0, placement.Fault(err)
 	}
 	return 0, give()

@@ -3,10 +3,7 @@ package dispatch
 import (
 	"time"
 
-	"nxvk/fallback"
-	"nxvk/fallback/sched"
 	"nxvk/gen/exec/feed"
-	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/placement"
@@ -52,10 +49,8 @@ func (dp *Dispatcher[Q]) standIn(q Q, w *placement.Work, p *kernels.Plan) (wait 
 		return wait, err
 	}
 	defer store.DropAll(mems)
-	args, outs := hostValues(w, mems)
-	cost := placement.HostCost(w.In, w.Types)
-	var took time.Duration
-	give := func() error {
+	cost, took := placement.HostCost(w.In, w.Types), time.Duration(0)
+	return dp.compute(q, w, mems, &took, func() error {
 		dp.cfg.Counts.Host++
 		if p != nil {
 			p.Contest.Note(kernels.ByHost, took)
@@ -65,19 +60,7 @@ func (dp *Dispatcher[Q]) standIn(q Q, w *placement.Work, p *kernels.Plan) (wait 
 		}
 		dp.keep(q, w, mems)
 		return nil
-	}
-	if cost > placement.InlineCost {
-		in := w.In
-		dp.cfg.Jobs.Start(q, w, hostjob.WorkInstruction, mems, func(by *sched.Worker) error {
-			return timed(&took, func() error { return fallback.RunOn(by, in, args, outs) })
-		}, give)
-		return queue.ForHost, nil
-	}
-	dp.cfg.Turns.Charge(cost >> 12)
-	if err := timed(&took, func() error { return fallback.Run(w.In, args, outs) }); err != nil {
-		return 0, placement.Fault(err)
-	}
-	return 0, give()
+	})
 }
 
 // bring brings the operands of work to the host, where they still count as the device's.
@@ -163,8 +146,11 @@ func noteDevice(p *kernels.Plan) func([]feed.Interval) {
 	}
 }
 
-// timed calls f and notes what it takes.
+// timed calls f and notes how long it takes, unless took is nil.
 func timed(took *time.Duration, f func() error) error {
+	if took == nil {
+		return f()
+	}
 	start := time.Now()
 	err := f()
 	*took = time.Since(start)

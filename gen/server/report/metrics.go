@@ -52,7 +52,7 @@ var metricRows = []struct {
 	{"dispatches_total", "Dispatches recorded for the device.", true, func(s *Snapshot) float64 { return float64(s.Counters.Dispatches) }},
 	{"warm_up_dispatches_total", "Dispatches executed by the warm-up interpreter of a processor.", true, warmUps},
 	{"prompt_dispatches_total", "Former name of warm_up_dispatches_total, which the next release does not have.", true, warmUps},
-	{"leapfrog_steps_total", "Leapfrog steps of the sampler on the device.", true, func(s *Snapshot) float64 { return float64(s.Counters.Leaps) }},
+	{"leapfrog_steps_total", "Leapfrog steps of the sampler on the device.", true, func(s *Snapshot) float64 { return float64(s.Counters.LeapfrogSteps) }},
 	{"submits_total", "Batches submitted to the device.", true, func(s *Snapshot) float64 { return float64(s.Counters.Submits) }},
 	{"uploaded_bytes_total", "Bytes of uploaded tensors.", true, func(s *Snapshot) float64 { return float64(s.Counters.Uploaded) }},
 	{"imported_bytes_total", "Bytes of values imported from other devices of the node.", true, func(s *Snapshot) float64 { return float64(s.Counters.Imported) }},

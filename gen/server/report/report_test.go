@@ -8,11 +8,8 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/gen/server/mailbox"
+	"nxvk/gen/server/report/reporttest"
 	"nxvk/vulkan"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-	dto "github.com/prometheus/client_model/go"
 )
 
 // Each row of the table is a family for Prometheus, and an entry of the answer to the request metrics.
@@ -22,45 +19,16 @@ func TestRows(t *testing.T) {
 	if got, want := len((Reporters{r}).Term(Patience).(etf.Map)), len(metricRows)+2*len(histograms); got != want {
 		t.Errorf("%d metrics, want %d", got, want)
 	}
-	families := gather(t, Reporters{r})
+	families := reporttest.Gather(t, Reporters{r})
 	for _, row := range metricRows {
 		if counter := strings.HasSuffix(row.name, "_total"); counter != row.counter {
 			t.Errorf("%s: counter is %v", row.name, row.counter)
 		}
 		f := families[prefix+row.name]
-		if f == nil || len(f.Metric) != 1 || label(f.Metric[0], "device") != "nxvk_0" {
+		if f == nil || len(f.Metric) != 1 || reporttest.Label(f.Metric[0], "device") != "nxvk_0" {
 			t.Errorf("%s: gathered %v", row.name, f)
 		}
 	}
-}
-
-// gather collects as Prometheus does, and checks what that demands.
-func gather(t *testing.T, all Reporters) map[string]*dto.MetricFamily {
-	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(all)
-	list, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems, err := promlint.NewWithMetricFamilies(list).Lint()
-	if err != nil || len(problems) > 0 {
-		t.Fatalf("%v %v", problems, err)
-	}
-	families := make(map[string]*dto.MetricFamily)
-	for _, f := range list {
-		families[f.GetName()] = f
-	}
-	return families
-}
-
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.Label {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
 }
 
 // Readiness says why a device does not serve.
@@ -108,7 +76,7 @@ func TestSessionSeries(t *testing.T) {
 		})
 	}
 	r.Open(runningMailbox(), func() Snapshot { return s })
-	all := gather(t, Reporters{r})
+	all := reporttest.Gather(t, Reporters{r})
 	bytes := all["nxvk_session_memory_bytes"].GetMetric()
 	waiting := all["nxvk_session_waiting_requests"].GetMetric()
 	if len(bytes) != maxSessions+1 || len(waiting) != maxSessions+1 {
@@ -117,12 +85,12 @@ func TestSessionSeries(t *testing.T) {
 	var sum, others float64
 	for _, m := range bytes {
 		sum += m.Gauge.GetValue()
-		if text := label(m, "label"); strings.ContainsAny(text, "\x1b\n") || len([]rune(text)) > maxLabel {
+		if text := reporttest.Label(m, "label"); strings.ContainsAny(text, "\x1b\n") || len([]rune(text)) > maxLabel {
 			t.Fatalf("label %q", text)
 		}
 	}
 	for _, m := range waiting {
-		if label(m, "session") == "other" {
+		if reporttest.Label(m, "session") == "other" {
 			others = m.Gauge.GetValue()
 		}
 	}

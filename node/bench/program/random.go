@@ -1,4 +1,4 @@
-package bench
+package program
 
 import (
 	_ "embed"
@@ -16,7 +16,8 @@ import (
 //go:embed uniform.txt
 var uniformText string
 
-func uniform(half int) *ops.Region {
+// Uniform is Nx.Random.uniform for a vector of twice half numbers.
+func Uniform(half int) *ops.Region {
 	sizes := strings.NewReplacer("ALL", strconv.Itoa(2*half), "HALF", strconv.Itoa(half))
 	r, err := text.Parse(sizes.Replace(uniformText))
 	if err != nil {

@@ -1,4 +1,4 @@
-package bench
+package program
 
 import (
 	"testing"
@@ -21,7 +21,7 @@ func onHost(in *ops.Instr) ([]byte, error) {
 
 // All numbers come out of one kernel, which computes every word of random bits once.
 func TestUniformIsOneKernel(t *testing.T) {
-	r := text.Sink(text.Unroll(uniform(1<<20), onHost))
+	r := text.Sink(text.Unroll(Uniform(1<<20), onHost))
 	if _, err := r.CheckProgram(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,11 @@
-package bench
+package program
 
 import "nxvk/ops"
 
-// stack is a program of at least n instructions, like a compiled transformer: blocks of
+// Stack is a program of at least n instructions, like a compiled transformer: blocks of
 // attention and of a perceptron, in varying sizes. Its values have some hundred to some ten
 // thousand elements. It gives a number and a matrix.
-func stack(n int) *ops.Region {
+func Stack(n int) *ops.Region {
 	g := newGraph(ops.F32)
 	sizes := [][2]int{{16, 32}, {32, 64}, {24, 48}, {64, 96}, {16, 96}, {48, 64}, {64, 128}, {32, 32}, {40, 80}, {96, 96}}
 	var outs []node
@@ -104,6 +104,6 @@ func (g *graph) perceptron(x node) node {
 	a := g.point(ops.Multiply, g.point(ops.Multiply, h, g.number(0.5)), g.point(ops.Add, t, g.number(1)))
 	left, right := g.halves(a)
 	back := g.add(ops.Transpose, f32(s[1], s[0]), [][]int{{1, 0}}, g.point(ops.Max, left, right))
-	turned := g.add(ops.Transpose, f32(s...), [][]int{{1, 0}}, back)
-	return g.point(ops.Add, x, g.dense(turned, s[1]))
+	transposed := g.add(ops.Transpose, f32(s...), [][]int{{1, 0}}, back)
+	return g.point(ops.Add, x, g.dense(transposed, s[1]))
 }

@@ -1,19 +1,20 @@
-package bench
+package program
 
 import "nxvk/ops"
 
 // The models of bench/sampler.exs of the Elixir package, with the gradients that
 // calculus gives.
 
-const schoolCount = 8
+// SchoolCount is how many schools there are.
+const SchoolCount = 8
 
-// schools is the log density of eight schools with effects that are not centred, and
+// Schools is the log density of eight schools with effects that are not centred, and
 // its gradient: the mean mu, the logarithm of the deviation tau, and the effects z. The
 // data are what each school has measured and its standard error.
-func schools() *ops.Region {
+func Schools() *ops.Region {
 	g := newGraph(ops.F64)
-	q, y, sigma := g.param(f64(2+schoolCount)), g.param(f64(1, schoolCount)), g.param(f64(1, schoolCount))
-	mu, logTau, z := g.slice(q, 0, 1), g.slice(q, 1, 1), g.slice(q, 2, schoolCount)
+	q, y, sigma := g.param(f64(2+SchoolCount)), g.param(f64(1, SchoolCount)), g.param(f64(1, SchoolCount))
+	mu, logTau, z := g.slice(q, 0, 1), g.slice(q, 1, 1), g.slice(q, 2, SchoolCount)
 	tau := g.point(ops.Exp, logTau)
 	r := g.point(ops.Divide, g.minus(y, g.point(ops.Add, mu, g.times(tau, z))), sigma)
 	squares := g.point(ops.Add, g.times(z, z), g.times(r, r))
@@ -24,15 +25,15 @@ func schools() *ops.Region {
 	dmu := g.minus(g.total(pull), g.times(mu, g.number(1/25.0)))
 	dtau := g.minus(g.point(ops.Add, g.times(tau, g.total(g.times(pull, z))), g.number(1)),
 		g.point(ops.Divide, g.times(t, g.number(2)), g.point(ops.Add, t, g.number(1))))
-	return g.density(logp, 2+schoolCount, dmu, dtau, g.minus(g.times(pull, tau), z))
+	return g.density(logp, 2+SchoolCount, dmu, dtau, g.minus(g.times(pull, tau), z))
 }
 
-// inOrder is the log density of three regimes whose means are in order, and its
+// InOrder is the log density of three regimes whose means are in order, and its
 // gradient: the first mean, the logarithms of the two gaps, those of the deviations,
 // and two logits. The data are the observations, a column.
-func inOrder() *ops.Region {
+func InOrder() *ops.Region {
 	g := newGraph(ops.F64)
-	q, x := g.param(f64(parameters)), g.param(f64(observations, 1))
+	q, x := g.param(f64(Parameters)), g.param(f64(Observations, 1))
 	mu, gaps, logs, free := g.slice(q, 0, 1), g.slice(q, 1, 2), g.slice(q, 3, regimes), g.slice(q, 6, regimes-1)
 	width := g.point(ops.Exp, gaps)
 	second := g.point(ops.Add, mu, g.cell(width, 0))
@@ -51,7 +52,7 @@ func inOrder() *ops.Region {
 		logp = g.minus(logp, g.times(g.total(g.times(z, z)), g.number(0.5)))
 		grads[i] = g.minus(grads[i], g.times(z, g.number(1/p.sd)))
 	}
-	return g.density(logp, parameters, grads...)
+	return g.density(logp, Parameters, grads...)
 }
 
 func (g *graph) times(x, y node) node { return g.point(ops.Multiply, x, y) }

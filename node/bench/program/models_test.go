@@ -1,4 +1,4 @@
-package bench
+package program
 
 import (
 	"encoding/binary"
@@ -16,7 +16,7 @@ func TestModels(t *testing.T) {
 		name    string
 		program *ops.Region
 		data    [][]float64
-	}{{"schools", schools(), school}, {"regimes", inOrder(), [][]float64{returns()}}, {"mixture", mixture(), [][]float64{returns()}}} {
+	}{{"schools", Schools(), school}, {"regimes", InOrder(), [][]float64{Returns()}}, {"mixture", Mixture(), [][]float64{Returns()}}} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := c.program.CheckProgram(); err != nil {
 				t.Fatal(err)
@@ -52,6 +52,13 @@ func TestModels(t *testing.T) {
 			}
 		})
 	}
+}
+
+func bytesOf(xs []float64) (b []byte) {
+	for _, x := range xs {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
 }
 
 func numbersOf(b []byte) (xs []float64) {

@@ -1,4 +1,4 @@
-package bench
+package program
 
 import (
 	"encoding/binary"
@@ -21,6 +21,11 @@ type node = ops.Operand
 func newGraph(d ops.DType) *graph { return &graph{dtype: d, types: make(map[ops.ID]ops.Type)} }
 
 func f32(shape ...int) ops.Type { return ops.Type{DType: ops.F32, Shape: shape} }
+
+func f64(shape ...int) ops.Type { return ops.Type{DType: ops.F64, Shape: shape} }
+
+// Number is a literal f32 scalar.
+func Number(v float64) ops.Operand { return newGraph(ops.F32).number(v) }
 
 func (g *graph) id(t ops.Type) ops.Result {
 	g.next++
