@@ -53,7 +53,7 @@ func clamped(starts []int, s ops.Shape, lengths []int) []int {
 // asReshape replaces a movement that keeps the order of the elements by a
 // reshape.
 func asReshape(w *work, in *ops.Instr) bool {
-	if len(in.Ins) == 0 || len(in.Outs) != 1 || in.Ins[0].Lit != nil ||
+	if in.Op == ops.Reshape || len(in.Ins) == 0 || len(in.Outs) != 1 || in.Ins[0].Lit != nil ||
 		slices.ContainsFunc(in.Ins[1:], func(o ops.Operand) bool { return o.Lit == nil }) {
 		return false
 	}
