@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"nxvk/fallback"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
@@ -88,34 +87,6 @@ func (ip *interpreter) leave(q *Queue, r *run, f *frame) (wait queue.Wait) {
 	return 0
 }
 
-// decide ends the condition of a loop: its parameters, the state, go to the body
-// or are the results.
-func (ip *interpreter) decide(q *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
-	yes, wait, err := ip.readPredicate(q, r, f.Values[0])
-	if wait != 0 {
-		return wait
-	}
-	state := make([]store.Value, len(f.Params))
-	for i, p := range f.Params {
-		state[i] = ip.valueOf(q, r, ops.Operand{ID: p.ID})
-	}
-	r.pop(f)
-	switch {
-	case err != nil:
-		for _, v := range state {
-			if v.Mem != nil {
-				v.Mem.Drop()
-			}
-		}
-		ip.fail(r, s, err)
-	case yes:
-		ip.enter(q, r, s, 1, state)
-	default:
-		r.give(s, state)
-	}
-	return 0
-}
-
 // give ends a step with its results.
 func (r *run) give(s *program.Step, values []store.Value) {
 	for i, o := range s.In.Outs {
@@ -135,28 +106,4 @@ func (r *run) pop(f *frame) {
 		}
 	}
 	r.stack = r.stack[:len(r.stack)-1]
-}
-
-// readPredicate reads a predicate: whether a scalar is anything but zero. One that is
-// only on the device is read back first.
-func (ip *interpreter) readPredicate(q *Queue, r *run, o ops.Operand) (yes bool, wait queue.Wait, err error) {
-	lit := o.Lit
-	if lit == nil {
-		lit = r.lits[o.ID]
-	}
-	if lit != nil {
-		return fallback.Nonzero(fallback.Value{Type: lit.Type, Data: lit.Data}), 0, nil
-	}
-	v := r.slots[o.ID]
-	switch {
-	case v.Failure() != nil:
-		return false, 0, v.Failure()
-	case q.failed != nil:
-		err, q.failed = q.failed, nil
-		return false, 0, err
-	case !v.Mem.Bring():
-		wait, err = ip.exec.transfers.ReadBack(q, v.Mem, v.Type)
-		return false, wait, err
-	}
-	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil
 }

@@ -103,6 +103,7 @@ type Executor struct {
 // Counters counts what an Executor has done.
 type Counters struct {
 	Instructions  uint64 // executed, also those that failed
+	Ahead         uint64 // rounds of loops that were begun before their condition was known
 	Refused       uint64 // kernels that the driver does not compile
 	Failed        uint64 // results that carry a new error
 	LeapfrogSteps uint64 // steps that chains of the sampler have had the device take

@@ -38,6 +38,9 @@ type run struct {
 	effort         feed.Effort             // as the device sees it
 	observed       *spans.Observation      // nil where it came without a trace context
 
+	guess  *guess                 // the round under way, where its condition is not known
+	hooks  []*hook                // messages that are not sent
+	unsent bool                   // the queue waits for these
 	call   *pending               // a callback that has not been answered
 	round  *mesh.Round            // of its collectives; nil where it names none
 	coming map[ops.ID]*collective // by slot: those under way
@@ -100,6 +103,12 @@ func (r *run) clear(id ops.ID) {
 }
 
 func (r *run) drop() {
+	if r.guess != nil {
+		r.guess.waits = false
+		r.guess.release()
+		r.guess = nil
+	}
+	r.hooks, r.unsent = nil, false
 	for id := range r.slots {
 		r.clear(ops.ID(id))
 	}
@@ -132,6 +141,9 @@ func (ip *interpreter) runProgram(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		if wait := ip.advanceRun(q, r); wait != 0 {
 			return wait
 		}
+	}
+	if wait := ip.awaitHooks(q, r); wait != 0 {
+		return wait
 	}
 	return ip.finish(q, r)
 }
@@ -245,6 +257,11 @@ func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 		return queue.ForTurn
 	}
 	s := &f.Steps[f.pc]
+	if program.IsControl(s.In.Op) {
+		if wait, over := ip.confirm(q, r); wait != 0 || over {
+			return wait
+		}
+	}
 	switch s.In.Op {
 	case ops.While:
 		f.pc++

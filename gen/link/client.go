@@ -70,6 +70,9 @@ func (l *Links) client(k *link) (*Client, error) {
 	return c, nil
 }
 
+// Ended reports whether the link to the node has ended.
+func (c *Client) Ended() bool { return c.link.reason() != nil }
+
 // Close ends the process. Calls that wait get no answer.
 func (c *Client) Close() {
 	c.mu.Lock()

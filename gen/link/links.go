@@ -16,9 +16,12 @@ import (
 )
 
 const (
-	// Silence is how long a node may say nothing while something waits for it. A node that works says something, however
-	// busy it is: a goroutine that reads the connection answers.
+	// Silence is how long a node may say nothing, and take nothing, while something waits for it. A node that works says
+	// something, however busy it is: a goroutine that reads the connection answers.
 	Silence = 750 * time.Millisecond
+	// much is how many bytes a node has to take to count as alive: a few go into the buffer of a socket. While a node takes
+	// a large value, what it says may wait behind that.
+	much = 64 << 10
 	// tick is the time between two looks at a connection.
 	tick = 75 * time.Millisecond
 )
@@ -209,8 +212,9 @@ func (k *link) watch() {
 			pinger.Close()
 		}
 	}()
-	var seen uint64
-	heard, asked := time.Now(), time.Time{}
+	var seen, taken uint64
+	heard := time.Now()
+	asked, last := heard, heard
 	for ; ; time.Sleep(tick) {
 		k.mu.Lock()
 		if k.err != nil || len(k.calls) == 0 && len(k.watchers) == 0 {
@@ -221,19 +225,24 @@ func (k *link) watch() {
 		up := k.up
 		k.mu.Unlock()
 		now := time.Now()
+		if late := now.Sub(last) - tick; late > tick {
+			heard = heard.Add(late) // this process has not run, so it could not hear
+		}
+		last = now
 		if !up { // to connect has a time of its own
 			heard = now
 			continue
 		}
-		bytes, connected := k.node.Heard(k.name)
+		in, out, connected := k.node.Moved(k.name)
 		switch {
 		case !connected:
 			k.end(down("the connection to the node %s has ended", k.name))
 			return
-		case bytes != seen:
-			seen, heard = bytes, now
+		case in != seen || out-taken > much:
+			seen, taken, heard = in, out, now
 		case now.Sub(heard) > Silence:
 			k.end(down("the node %s has said nothing for %v", k.name, Silence))
+			k.node.Cut(k.name)
 			return
 		}
 		if now.Sub(asked) < Silence/3 {

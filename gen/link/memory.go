@@ -34,25 +34,23 @@ func (b *slotBlock) Bytes() []byte { return (*devcopy.Slot)(b).Bytes() }
 // Free implements etf.Block.
 func (b *slotBlock) Free() { (*devcopy.Slot)(b).Give() }
 
-// Chunk returns the bytes of an answer as a chunk of a value at an offset, which has to have a size.
-func Chunk(reply etf.Term, offset, size int) (c devcopy.Chunk, err error) {
-	c = devcopy.Chunk{Offset: offset, Release: func() {}}
+// Bytes returns the bytes of an answer as a chunk.
+func Bytes(reply etf.Term) (c devcopy.Chunk, err error) {
+	c.Release, c.Own = func() {}, true
 	switch b := reply.(type) {
 	case []byte:
 		c.Bytes = b
 	case *etf.Binary:
-		c.Bytes, c.Release = b.Bytes(), b.Release
+		c.Bytes, c.Release, c.Own = b.Bytes(), b.Release, false
 		if block, n := b.Take(); block != nil {
-			c.Bytes, c.Release = block.Bytes()[:n], block.Free
+			c.Bytes, c.Release, c.Own = block.Bytes()[:n], block.Free, true
 			if t, ok := block.(*slotBlock); ok {
 				c.Slot = (*devcopy.Slot)(t)
 			}
 		}
 	case etf.Lost:
 		return c, &wire.Fault{Kind: wire.OutOfMemory, Err: b.Err}
-	}
-	if len(c.Bytes) != size {
-		c.Release()
+	default:
 		return c, &wire.Fault{Kind: wire.Internal, Err: errSize}
 	}
 	return c, nil

@@ -87,7 +87,11 @@ func (v *Value) ask() {
 	v.client.Call(v.server, etf.Tuple{etf.Atom("download"), its, at, n}, func(reply etf.Term, err error) {
 		var c devcopy.Chunk
 		if err == nil {
-			c, err = Chunk(reply, at*size, n*size)
+			c, err = Bytes(reply)
+		}
+		if c.Offset = at * size; err == nil && len(c.Bytes) != n*size {
+			c.Release()
+			err = &wire.Fault{Kind: wire.Internal, Err: errSize}
 		}
 		v.arrived(c, n, err)
 	})

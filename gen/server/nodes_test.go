@@ -51,7 +51,7 @@ func newNodes(t *testing.T, count int, change func(node int, c *DeviceConfig)) (
 		if r.server, err = n.SpawnRegister("nxvk_0", NewDevice(cfg), gen.ProcessOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err = n.SpawnRegister(link.ServerName, NewPeer(n.Direct), gen.ProcessOptions{}); err != nil {
+		if _, err = n.SpawnRegister(link.ServerName, NewPeer(cfg.Servers, n.Direct, n.Cut), gen.ProcessOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		rigs = append(rigs, r)

@@ -20,6 +20,7 @@ type Servers struct {
 	mu     sync.Mutex
 	list   map[gen.Atom]*Device
 	meshes *mesh.Meshes // of their sessions; made with the first server
+	peers  *peers       // the meshes of other nodes; made with meshes
 	links  *link.Links  // to other nodes; nil where this one reaches none
 }
 
@@ -54,6 +55,10 @@ func (s *Servers) meshesOn(work *sched.Pool) *mesh.Meshes {
 			work = sched.NewPool(0)
 		}
 		s.meshes = mesh.NewMeshes(work)
+		if s.links != nil {
+			s.peers = &peers{links: s.links, clients: make(map[string]*link.Client), talks: make(map[string]gen.Atom)}
+			s.meshes.Reach(s.peers)
+		}
 	}
 	return s.meshes
 }

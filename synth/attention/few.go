@@ -13,8 +13,9 @@ const (
 	fewThreads = 512
 	fewTeam    = 4    // invocations that share a key: each has every fourth vector of it
 	fewDeep    = 1024 // elements of a query, at most: it is in shared memory
-	fewLoads   = 8    // vectors of keys, or of values, that an invocation loads before it uses the first
+	fewLoads   = 16   // vectors of keys that an invocation loads before it uses the first
 	fewValues  = 4    // of values
+	fewEarly   = 12   // of values, before their weights are known
 	fewKeys    = 2    // keys of an invocation in a softmax, at most
 	leastPart  = 128  // keys of a workgroup, at least, where several share the keys of a query
 	fewGroups  = 264  // workgroups that are wanted then
@@ -32,6 +33,7 @@ type fewJob struct {
 	keyVector, valueVector int // elements of keys and of values that are loaded at once
 	deep                   int // vectors of a key that an invocation has in flight
 	lines                  int // keys that it has in flight
+	early                  int // vectors of values that it loads before their weights are known
 	columns                int // invocations that share the columns of values, a power of two
 }
 
@@ -46,9 +48,11 @@ func (j *job) onFew() *fewJob {
 	}
 	f.keyVector, f.valueVector = j.key.vector(j.depth), j.value.vector(j.width)
 	f.deep = min(fewLoads, ceil(j.depth, fewTeam*f.keyVector))
-	f.lines = max(1, fewLoads/f.deep)
+	f.lines = min(fewKeys*fewTeam, max(1, fewLoads/f.deep))
 	f.columns = 1 << codegen.Log2(j.width/f.valueVector)
 	f.divide()
+	f.lines = min(f.lines, 1<<codegen.Log2(ceil(f.part, f.threads/fewTeam)))
+	f.early = min(fewEarly, ceil(f.part, max(1, f.threads/f.columns)))
 	if max(f.columns, f.joinColumns()) > f.threads || f.sharedFloats()*4 > j.target.SharedMemory {
 		return nil
 	}
@@ -126,7 +130,8 @@ func (f *fewJob) program() (*codegen.Program, error) {
 	}
 	p.Local, p.Body = uint32(f.threads), f.write
 	p.Numbers = append([]int{f.queries, f.keys, f.depth, f.width, f.parts, f.part, groups}, f.job.placeNumbers()...)
-	p.Key = fmt.Sprintf("few vectors=%d,%d deep=%d columns=%d whole=%v %s", f.keyVector, f.valueVector, f.deep, f.columns, f.parts == 1, f.describe())
+	p.Key = fmt.Sprintf("few vectors=%d,%d deep=%d lines=%d,%v early=%d,%v keys=%d columns=%d whole=%v %s", f.keyVector, f.valueVector, f.deep, f.lines,
+		f.part > f.threads/fewTeam*f.lines, f.early, f.part > f.threads/f.columns*f.early, ceil(f.part, f.threads), f.columns, f.parts == 1, f.describe())
 	if f.parts == 1 {
 		f.addResult(p)
 		return p, nil

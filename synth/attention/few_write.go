@@ -39,13 +39,15 @@ func (f *fewJob) write(e *codegen.Emitter) (err error) {
 	w.count = e.Min(size, e.Sub(w.keys, w.from))
 	w.shared, w.held = e.Shared(scalar.F32, max(fewTeam*f.line(), f.threads*f.valueVector)), e.Shared(scalar.F32, fewDeep)
 	w.weights, w.fold = e.Shared(scalar.F32, fewKeys*f.threads), e.Shared(scalar.F32, f.threads)
-	w.hold()
+	marks := w.marks()
 	w.scores()
-	most, total, err := w.softmax()
+	values := w.values(w.Index(0), f.early, false)
+	w.Barrier()
+	most, total, err := w.softmax(marks)
 	if err != nil {
 		return err
 	}
-	w.store(query, group, most, total, w.sums())
+	w.store(query, group, most, total, w.sums(values))
 	return nil
 }
 
@@ -62,43 +64,80 @@ func (w *fewWriter) hold() {
 // unit is how many elements of a key the invocations of a team have in flight.
 func (f *fewJob) unit() int { return fewTeam * f.keyVector * f.deep }
 
-// scores has the products of the teams in shared memory: for each invocation of a team, those of its keys.
+// mark is what the logit of a key reads beside its score.
+type mark struct {
+	key    kernel.Value // of the workgroup
+	number kernel.Value // of all
+	loaded []map[int][]kernel.Value
+}
+
+// marks loads what the logits of the invocation's keys read.
+func (w *fewWriter) marks() (list []mark) {
+	last := w.Sub(w.count, w.Index(1))
+	for i := range ceil(w.few.part, w.few.threads) {
+		k := w.Add(w.Invocation(), w.Index(i*w.few.threads))
+		m := mark{key: k, number: w.Add(w.from, w.Min(k, last))}
+		m.loaded = w.logits.beside(w.row, m.number)
+		list = append(list, m)
+	}
+	return list
+}
+
+// scores has the products of the teams in shared memory: for each invocation of a team, those of its keys. The
+// first keys are loaded before the query is there.
 func (w *fewWriter) scores() {
 	f := w.few
 	line, member := w.DivMod(w.Invocation(), w.Index(fewTeam))
 	team := f.threads / fewTeam
-	w.For(w.Index(0), w.count, w.Index(team*f.lines), func(first kernel.Value) {
-		var keys, sums []kernel.Value
+	column := w.Mul(member, w.Index(f.keyVector))
+	keysFrom := func(first kernel.Value) (keys []kernel.Value) {
 		for i := range f.lines {
 			keys = append(keys, w.Add(w.Add(first, line), w.Index(i*team)))
-			sums = append(sums, w.Float(scalar.F32, 0))
 		}
-		sums = w.Loop(w.Index(0), w.depth, w.Index(f.unit()), sums, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
-			return w.multiplyKeys(keys, w.Add(at, w.Mul(member, w.Index(f.keyVector))), sums)
+		return keys
+	}
+	through := func(keys []kernel.Value, sums []kernel.Value, from kernel.Value) {
+		sums = w.Loop(from, w.depth, w.Index(f.unit()), sums, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
+			return w.multiplyKeys(w.loadKeys(keys, w.Add(at, column)), w.Add(at, column), sums)
 		})
 		for i, k := range keys {
 			place := w.Add(w.Mul(member, w.Index(f.line())), k)
 			w.IfThen(w.IsLess(k, w.count), func() { w.StoreShared(w.shared, w.Convert(place, scalar.U32), sums[i]) })
 		}
-	})
-	w.Barrier()
+	}
+	zeros := make([]kernel.Value, f.lines)
+	for i := range zeros {
+		zeros[i] = w.Float(scalar.F32, 0)
+	}
+	keys := keysFrom(w.Index(0))
+	early := w.loadKeys(keys, column)
+	w.hold()
+	through(keys, w.multiplyKeys(early, column, zeros), w.Index(f.unit()))
+	if f.part > team*f.lines {
+		w.For(w.Index(team*f.lines), w.count, w.Index(team*f.lines), func(first kernel.Value) { through(keysFrom(first), zeros, w.Index(0)) })
+	}
 }
 
-// multiplyKeys adds the products of the query with vectors of keys, from a column on.
-func (w *fewWriter) multiplyKeys(keys []kernel.Value, at kernel.Value, sums []kernel.Value) []kernel.Value {
+// loadKeys loads the vectors of keys from a column on that an invocation has in flight.
+func (w *fewWriter) loadKeys(keys []kernel.Value, at kernel.Value) (vectors [][]kernel.Value) {
 	f := w.few
-	var vectors [][]kernel.Value
 	for _, k := range keys {
 		for d := range f.deep {
 			column := w.Add(at, w.Index(d*fewTeam*f.keyVector))
 			vectors = append(vectors, w.fetch(&w.key, w.Add(w.from, k), w.keys, column, w.depth, f.keyVector))
 		}
 	}
+	return vectors
+}
+
+// multiplyKeys adds the products of the query with vectors of keys, from a column on.
+func (w *fewWriter) multiplyKeys(vectors [][]kernel.Value, at kernel.Value, sums []kernel.Value) []kernel.Value {
+	f := w.few
 	sums = append([]kernel.Value(nil), sums...)
 	for d := range f.deep {
 		for j := range f.keyVector {
 			x := w.LoadShared(w.held, w.Convert(w.Add(at, w.Index(d*fewTeam*f.keyVector+j)), scalar.U32))
-			for i := range keys {
+			for i := range sums {
 				sums[i] = w.fma(x, vectors[i*f.deep+d][j], sums[i])
 			}
 		}
@@ -107,35 +146,33 @@ func (w *fewWriter) multiplyKeys(keys []kernel.Value, at kernel.Value, sums []ke
 }
 
 // softmax has the weights of the keys in shared memory, and gives the greatest logit and the sum of the weights.
-func (w *fewWriter) softmax() (most, total kernel.Value, err error) {
-	least := w.Const(scalar.F32, 0xff800000)
-	each := func(init kernel.Value, f func(k, at, so kernel.Value) kernel.Value) kernel.Value {
-		return w.Loop(w.Invocation(), w.count, w.Index(w.few.threads), []kernel.Value{init}, func(k kernel.Value, so []kernel.Value) []kernel.Value {
-			return []kernel.Value{f(k, w.Convert(k, scalar.U32), so[0])}
-		})[0]
-	}
-	most = w.joined(w.greater, each(least, func(k, at, most kernel.Value) kernel.Value {
+func (w *fewWriter) softmax(marks []mark) (most, total kernel.Value, err error) {
+	least, zero := w.Const(scalar.F32, 0xff800000), w.Float(scalar.F32, 0)
+	most = least
+	var points []kernel.Value
+	for _, m := range marks {
+		at := w.Convert(w.Min(m.key, w.Sub(w.count, w.Index(1))), scalar.U32)
 		sum := w.LoadShared(w.shared, at)
 		for i := 1; i < fewTeam; i++ {
 			sum = w.Add(sum, w.LoadShared(w.shared, w.Add(at, w.Int(scalar.U32, i*w.few.line()))))
 		}
-		x, failed := w.logits.one(sum, w.row, w.Add(w.from, k))
-		if failed != nil {
-			err = failed
-			return most
+		x, err := w.logits.one(sum, m.loaded)
+		if err != nil {
+			return most, most, err
 		}
-		w.StoreShared(w.weights, at, x)
-		return w.greater(most, x)
-	}))
+		x = w.Select(w.IsLess(m.key, w.count), x, least)
+		most, points = w.greater(most, x), append(points, x)
+	}
+	most = w.joined(w.greater, most)
 	// Of a part that has -Inf alone the exponentials are 0, not those of -Inf - -Inf.
-	base := w.Select(w.Compare(scalar.Eq, most, least), w.Float(scalar.F32, 0), most)
-	add := func(x, y kernel.Value) kernel.Value { return w.Add(x, y) }
-	total = w.joined(add, each(w.Float(scalar.F32, 0), func(_, at, tail kernel.Value) kernel.Value {
-		x := w.Inline(w.exp, []kernel.Value{w.Sub(w.LoadShared(w.weights, at), base)})
-		w.StoreShared(w.weights, at, x)
-		return w.Add(tail, x)
-	}))
-	return most, total, err
+	base := w.Select(w.Compare(scalar.Eq, most, least), zero, most)
+	total = zero
+	for i, m := range marks {
+		x := w.Inline(w.exp, []kernel.Value{w.Sub(points[i], base)})
+		w.IfThen(w.IsLess(m.key, w.count), func() { w.StoreShared(w.weights, w.Convert(m.key, scalar.U32), x) })
+		total = w.Add(total, w.Select(w.IsLess(m.key, w.count), x, zero))
+	}
+	return most, w.joined(func(x, y kernel.Value) kernel.Value { return w.Add(x, y) }, total), nil
 }
 
 // joined joins a number of each invocation, and gives the total to all.
@@ -149,40 +186,62 @@ func (w *fewWriter) joined(join func(x, y kernel.Value) kernel.Value, x kernel.V
 	return w.LoadShared(w.fold, w.Int(scalar.U32, 0))
 }
 
-// sums gives the sums of the values of the keys: a vector of columns to each of the first invocations. Values
-// of weight 0 are not used.
-func (w *fewWriter) sums() []kernel.Value {
+// valued is a vector of values and the key that it is of.
+type valued struct {
+	key    kernel.Value
+	values []kernel.Value
+}
+
+// values loads vectors of n keys of the invocation, from one on. With weighed, those of weight 0 are all read at the
+// same place.
+func (w *fewWriter) values(at kernel.Value, n int, weighed bool) (list []valued) {
 	f := w.few
 	groups := f.threads / f.columns
 	first, c := w.DivMod(w.Invocation(), w.Index(f.columns))
-	column := w.Mul(c, w.Index(f.valueVector))
-	zero := w.Float(scalar.F32, 0)
-	var init []kernel.Value
-	for range f.valueVector {
-		init = append(init, zero)
-	}
-	sums := w.Loop(w.Index(0), w.count, w.Index(groups*fewValues), init, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
-		var weights []kernel.Value
-		var vectors [][]kernel.Value
-		for i := range fewValues {
-			k := w.Add(w.Add(at, first), w.Index(i*groups))
-			last := w.Sub(w.count, w.Index(1))
-			x := w.LoadShared(w.weights, w.Convert(w.Min(k, last), scalar.U32))
-			x = w.Select(w.IsLess(k, w.count), x, zero)
-			weights = append(weights, x)
-			// All keys without weight are read at the same place.
-			k = w.Select(w.Compare(scalar.Eq, x, zero), w.Index(0), k)
-			vectors = append(vectors, w.fetch(&w.value, w.Add(w.from, k), w.keys, column, w.width, f.valueVector))
+	for i := range n {
+		k := w.Add(w.Add(at, first), w.Index(i*groups))
+		row := w.Min(k, w.Sub(w.count, w.Index(1)))
+		if weighed {
+			row = w.Select(w.Compare(scalar.Eq, w.weight(k), w.Float(scalar.F32, 0)), w.Index(0), row)
 		}
+		list = append(list, valued{k, w.fetch(&w.value, w.Add(w.from, row), w.keys, w.Mul(c, w.Index(f.valueVector)), w.width, f.valueVector)})
+	}
+	return list
+}
+
+// weight is the weight of a key, 0 beyond the last one.
+func (w *fewWriter) weight(k kernel.Value) kernel.Value {
+	x := w.LoadShared(w.weights, w.Convert(w.Min(k, w.Sub(w.count, w.Index(1))), scalar.U32))
+	return w.Select(w.IsLess(k, w.count), x, w.Float(scalar.F32, 0))
+}
+
+// sums gives the sums of the values of the keys: a vector of columns to each of the first invocations. Values
+// of weight 0 are not used. early are the first ones.
+func (w *fewWriter) sums(early []valued) []kernel.Value {
+	f := w.few
+	groups := f.threads / f.columns
+	zero := w.Float(scalar.F32, 0)
+	sums := make([]kernel.Value, f.valueVector)
+	for j := range sums {
+		sums[j] = zero
+	}
+	add := func(list []valued, sums []kernel.Value) []kernel.Value {
 		sums = append([]kernel.Value(nil), sums...)
-		for i, x := range weights {
+		for _, v := range list {
+			x := w.weight(v.key)
 			none := w.Compare(scalar.Eq, x, zero)
-			for j, v := range vectors[i] {
-				sums[j] = w.fma(x, w.Select(none, zero, v), sums[j])
+			for j, y := range v.values {
+				sums[j] = w.fma(x, w.Select(none, zero, y), sums[j])
 			}
 		}
 		return sums
-	})
+	}
+	sums = add(early, sums)
+	if f.part > groups*f.early {
+		sums = w.Loop(w.Index(groups*f.early), w.count, w.Index(groups*fewValues), sums, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
+			return add(w.values(at, fewValues, true), sums)
+		})
+	}
 	return w.gather(w.shared, f.threads, f.columns, sums)
 }
 
@@ -241,19 +300,27 @@ func (w *writer) storeResults(at kernel.Value, sums []kernel.Value, total kernel
 	w.Put(len(w.Buffers)-1, at, stored...)
 }
 
-// one computes the logit of a score.
-func (l *logits) one(score, row, key kernel.Value) (kernel.Value, error) {
-	typ := l.job.scores.Outs[0].Type.DType
+// beside loads what the logit of a query and a key reads beside its score, by source.
+func (l *logits) beside(row, key kernel.Value) []map[int][]kernel.Value {
 	rowAt, keyAt := l.coordinates(rows, row), [][]kernel.Value{l.coordinates(columns, key)}
 	loaded := make([]map[int][]kernel.Value, len(l.sources))
 	for s := range loaded {
 		loaded[s] = map[int][]kernel.Value{}
+		if l.job.sources[s].Kind != codegen.FromContraction {
+			loaded[s][0] = l.load(s, 0, rowAt, keyAt, loaded)
+		}
 	}
-	values, err := fused.Evaluate(l.job.trace, l.Emitter, l.job.trace.Outs[0], 1, func(s, k int) []kernel.Value {
+	return loaded
+}
+
+// one computes the logit of a score.
+func (l *logits) one(score kernel.Value, loaded []map[int][]kernel.Value) (kernel.Value, error) {
+	typ := l.job.scores.Outs[0].Type.DType
+	values, err := fused.Evaluate(l.job.trace, l.Emitter, l.job.trace.Outs[0], 1, func(s, _ int) []kernel.Value {
 		if l.job.sources[s].Kind == codegen.FromContraction {
 			return l.EncodeParts(typ, []kernel.Value{score})
 		}
-		return l.load(s, k, rowAt, keyAt, loaded)
+		return loaded[s][0]
 	})
 	if err != nil {
 		return score, err

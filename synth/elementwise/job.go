@@ -36,6 +36,7 @@ type Job struct {
 	Cost  int  // primitive operations of the body, where it has many
 	Long  bool // body is long: a point a step, or drivers compile it for long
 	Group int  // points a step, a power of two
+	Loose bool // results may begin at any element of their memory, on GPUs
 
 	layout   layout
 	accesses []access // by source
@@ -105,7 +106,11 @@ func (j *Job) program(t *lowering.Target) *codegen.Program {
 	j.AddBuffers(p, points)
 	local, steps := j.deal(t)
 	p.Local = uint32(local)
-	p.Groups = (units + local*steps - 1) / (local * steps)
+	groups := func(local int) int { return (units + local*steps - 1) / (local * steps) }
+	p.Groups = groups(local)
+	if !t.CPU && j.layout != apart {
+		p.Fit = groups
+	}
 	p.Key = j.Describe(steps)
 	p.Numbers = j.Numbers(units)
 	return p

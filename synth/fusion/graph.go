@@ -47,6 +47,13 @@ type Fusion struct {
 	// Whole lists results that are concatenations, which are the last of Body: the kernel writes
 	// their operands into them, one behind the other.
 	Whole []ops.ID
+
+	// Loose says that the memory of results may begin at any element, not at a whole vector.
+	Loose bool
+
+	// Stages are fusions whose instructions are those of Body, where a workgroup of one kernel carries out several,
+	// one after the other: each but the last as a whole. Outs are the results of the last.
+	Stages []Fusion
 }
 
 // Why explains a fusion.

@@ -83,10 +83,7 @@ func (a *accumulation) program(size int) *codegen.Program {
 func (a *accumulation) write(e *codegen.Emitter) error {
 	units, elements := e.NextNumber(), e.NextNumber()
 	reader := a.reader(e, sumIndices, sumCheck)
-	var slice, sliceStrides []kernel.Value
-	for range a.slice {
-		slice, sliceStrides = append(slice, e.NextNumber()), append(sliceStrides, e.NextNumber())
-	}
+	slice, sliceStrides := pairs(e, len(a.slice))
 	u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())
 	e.IfThen(e.IsLess(u, units), func() {
 		update, at := u, e.Index(0)

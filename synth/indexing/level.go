@@ -1,8 +1,6 @@
 package indexing
 
 import (
-	"fmt"
-
 	"nxvk/ops"
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
@@ -11,7 +9,7 @@ import (
 	"nxvk/synth/strided"
 )
 
-// level sums the runs of a list; see segments.
+// level sums the runs of a list, and of what is left of it, in one dispatch; see segments and together.
 type level struct {
 	*segments
 	count  int
@@ -24,39 +22,18 @@ type level struct {
 }
 
 // levels plans the levels of a sum. temp makes a temporary.
-func (s *segments) levels(temp func(elem kernel.Elem, n int) codegen.Buffer) (programs []*codegen.Program) {
+func (s *segments) levels(t *lowering.Target, temp func(elem kernel.Elem, n int) codegen.Buffer) (programs []*codegen.Program) {
 	l := &level{segments: s, count: s.count, slices: s.slices, order: &s.order, values: s.updates, of: s.upType}
 	for {
-		chunks := chunksOf(l.count)
-		if chunks == 1 {
-			return append(programs, l.program(chunks))
+		g := l.togetherOf(t)
+		if g.parts == 1 {
+			return append(programs, l.program(g))
 		}
-		slices, values := temp(kernel.U32, 2*chunks), temp(lowering.ElemOf[s.toType], 2*chunks*s.elements)
+		slices, values := temp(kernel.U32, 2*g.parts), temp(lowering.ElemOf[s.toType], 2*g.parts*s.elements)
 		l.nextSlices, l.nextValues = &slices, &values
-		programs = append(programs, l.program(chunks))
-		l = &level{segments: s, count: 2 * chunks, slices: slices, values: values, of: s.toType}
+		programs = append(programs, l.program(g))
+		l = &level{segments: s, count: 2 * g.parts, slices: slices, values: values, of: s.toType}
 	}
-}
-
-// program is the kernel of the level.
-func (l *level) program(chunks int) *codegen.Program {
-	what, buffers := "level", []codegen.Buffer{with(l.slices, lowering.Read), with(l.values, lowering.Read)}
-	if l.order != nil {
-		what, buffers = "first level", append(buffers, with(*l.order, lowering.Read))
-	}
-	tensor := len(buffers)
-	buffers = append(buffers, l.tensor()...)
-	next := len(buffers)
-	if l.nextSlices == nil {
-		what = "last " + what
-	} else {
-		buffers = append(buffers, with(*l.nextSlices, lowering.Write), with(*l.nextValues, lowering.Write))
-	}
-	p := l.segments.program(fmt.Sprintf("%s of %v", what, l.of), chunks*l.elements, l.count, func(w *segmentWriter, at kernel.Value) {
-		(&levelWriter{segmentWriter: w, list: w.stored(l, next), tensor: tensor}).walk(at)
-	}, buffers...)
-	p.Bytes, p.Flops = 2*int64(l.count*l.elements*l.toElem().Size()), int64(l.count*l.elements)
-	return p
 }
 
 // tensor are the buffers of the tensor: it has been copied, and has another type before that or not.
@@ -81,6 +58,8 @@ type entries struct {
 	order  func(i kernel.Value) []kernel.Value // where their values are; nil: where they are
 	value  func(i kernel.Value) kernel.Value
 	pass   func(at, slice kernel.Value, has kernel.Value, sum kernel.Value) // nil at the last level
+
+	before, after kernel.Value // the slices of the entries before and after those of the list, or noSlice
 }
 
 // The buffers of the lists, in order.
@@ -90,9 +69,9 @@ const (
 	levelOrder
 )
 
-// stored is the list that buffers have. next is the first buffer of the next level.
-func (w *segmentWriter) stored(l *level, next int) entries {
-	list := entries{count: w.count,
+// stored is the list that buffers have.
+func (w *segmentWriter) stored(l *level) entries {
+	list := entries{count: w.count, before: w.Index(noSlice), after: w.Index(noSlice),
 		slice:  func(i kernel.Value) kernel.Value { return w.Load(levelSlices, i, 1)[0] },
 		slices: func(i kernel.Value) []kernel.Value { return w.Load(levelSlices, w.Shr(i, 2), strided.Lanes) },
 		value: func(i kernel.Value) kernel.Value {
@@ -102,15 +81,17 @@ func (w *segmentWriter) stored(l *level, next int) entries {
 	if l.order != nil {
 		list.order = func(i kernel.Value) []kernel.Value { return w.Load(levelOrder, w.Shr(i, 2), strided.Lanes) }
 	}
-	if l.nextSlices != nil {
-		list.pass = func(at, slice, has, sum kernel.Value) {
-			w.IfThen(w.IsEqual(w.element, w.Index(0)), func() { w.Store(next, at, slice) })
-			w.IfThen(has, func() {
-				w.Store(next+1, w.Add(w.Mul(at, w.elements), w.element), w.Encode(l.toType, sum))
-			})
-		}
-	}
 	return list
+}
+
+// passTo gives the next level its entries, in buffers from next on.
+func (w *segmentWriter) passTo(next int) func(at, slice, has, sum kernel.Value) {
+	return func(at, slice, has, sum kernel.Value) {
+		w.IfThen(w.IsEqual(w.element, w.Index(0)), func() { w.Store(next, at, slice) })
+		w.IfThen(has, func() {
+			w.Store(next+1, w.Add(w.Mul(at, w.elements), w.element), w.Encode(w.job.toType, sum))
+		})
+	}
 }
 
 // levelWriter writes the walk of a level.
@@ -118,7 +99,7 @@ type levelWriter struct {
 	*segmentWriter
 	list   entries
 	tensor int          // the first buffer of the tensor
-	at     kernel.Value // the number of the chunk
+	to     kernel.Value // the number of the chunk among those that pass entries to the same list
 	opens  kernel.Value // the first run of the chunk is the first of its segment
 }
 
@@ -136,14 +117,15 @@ func (w *levelWriter) slice(i kernel.Value) kernel.Value { return w.And(w.list.s
 
 // walk sums the runs of a chunk. Of the entries, four are loaded before the first is looked at;
 // lists have room for whole fours.
-func (w *levelWriter) walk(at kernel.Value) {
-	w.at = at
+func (w *levelWriter) walk(at, to kernel.Value) {
+	w.to = to
 	size := w.Index(chunk)
 	first := w.Mul(at, size)
 	end := w.Min(w.list.count, w.Add(first, size))
 	current := w.slice(first)
-	before := w.slice(w.Select(w.IsEqual(first, w.Index(0)), first, w.Sub(first, w.Index(1))))
-	w.opens = w.Or2(w.IsEqual(first, w.Index(0)), w.Not(w.IsEqual(before, current)))
+	begins := w.IsEqual(first, w.Index(0))
+	before := w.Select(begins, w.list.before, w.slice(w.Select(begins, first, w.Sub(first, w.Index(1)))))
+	w.opens = w.Not(w.IsEqual(before, current))
 	yes, no := w.Int(scalar.U32, 1), w.Int(scalar.U32, 0)
 	zero := zeroOf(w.Emitter, w.job.toType)
 	run := runState{current, zero, yes, no}
@@ -194,7 +176,7 @@ func (w *levelWriter) last(run runState, end, zero kernel.Value) {
 	yes := w.Int(scalar.U32, 1)
 	isFirst, some := w.IsEqual(run.first, yes), w.IsEqual(run.some, yes)
 	after := w.slice(w.Min(end, w.Sub(w.list.count, w.Index(1))))
-	closes := w.Or2(w.IsEqual(end, w.list.count), w.Not(w.IsEqual(after, run.slice)))
+	closes := w.Not(w.IsEqual(w.Select(w.IsEqual(end, w.list.count), w.list.after, after), run.slice))
 	whole := w.And2(closes, w.Or2(w.Not(isFirst), w.opens))
 	w.IfThen(w.And2(whole, some), func() { w.put(run) })
 	part := w.And2(some, w.Not(whole))
@@ -219,5 +201,5 @@ func (w *levelWriter) pass(entry int, run runState, has kernel.Value) {
 		return // all runs of the last level are whole
 	}
 	mark := w.Int(scalar.U32, empty)
-	w.list.pass(w.Add(w.Shl(w.at, 1), w.Index(entry)), w.Select(has, run.slice, w.Or(run.slice, mark)), has, run.sum)
+	w.list.pass(w.Add(w.Shl(w.to, 1), w.Index(entry)), w.Select(has, run.slice, w.Or(run.slice, mark)), has, run.sum)
 }

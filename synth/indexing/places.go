@@ -34,6 +34,14 @@ func (p *places) numbers() (list []int) {
 	return list
 }
 
+// pairs are the next numbers of a kernel: n dimensions, each with its stride.
+func pairs(e *codegen.Emitter, n int) (dims, strides []kernel.Value) {
+	for range n {
+		dims, strides = append(dims, e.NextNumber()), append(strides, e.NextNumber())
+	}
+	return dims, strides
+}
+
 // placeReader reads places in a kernel.
 type placeReader struct {
 	*codegen.Emitter
@@ -44,9 +52,7 @@ type placeReader struct {
 // reader takes the next numbers, which are those of p.
 func (p *places) reader(e *codegen.Emitter, indices, check int) *placeReader {
 	r := &placeReader{Emitter: e, indices: indices, check: check}
-	for range p.limits {
-		r.limits, r.strides = append(r.limits, e.NextNumber()), append(r.strides, e.NextNumber())
-	}
+	r.limits, r.strides = pairs(e, len(p.limits))
 	return r
 }
 

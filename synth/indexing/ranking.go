@@ -174,14 +174,8 @@ func (w *rankWriter) counted(holds func(other, at kernel.Value) kernel.Value) ke
 func (w *rankWriter) writeLast() {
 	r := w.job
 	part, elements := w.NextNumber(), w.NextNumber()
-	pairs := func(n int) (dims, strides []kernel.Value) {
-		for range n {
-			dims, strides = append(dims, w.NextNumber()), append(strides, w.NextNumber())
-		}
-		return dims, strides
-	}
-	axes, axesStrides := pairs(len(r.axes))
-	dims, strides := pairs(len(r.slice))
+	axes, axesStrides := pairs(w.Emitter, len(r.axes))
+	dims, strides := pairs(w.Emitter, len(r.slice))
 	later := w.counted(func(other, at kernel.Value) kernel.Value {
 		return w.And2(w.IsEqual(other, w.slice), w.IsLess(w.update, at))
 	})

@@ -15,11 +15,13 @@ import (
 )
 
 // scatterJob writes updates over slices of a tensor, or adds them. Results do not depend on
-// the device's timing. There are three algorithms:
+// the device's timing. These are the algorithms:
 //
 //	atomics   on GPUs, where the order of sums does not matter; see accumulation
 //	segments  on GPUs: updates are sorted by slice, and each slice is one run of the
 //	          sorted list; see segments, and ranking for few updates
+//	latest    indexed_put on GPUs, if there are many updates
+//	tally     indexed_add on GPUs, if there are many updates of few elements
 //	walk      on processors: each invocation owns an element of some slices, walks all
 //	          updates and applies those of its slices, in their order. Slices are dealt out
 //	          to parts: part p has the slices p, p+parts, p+2*parts, …

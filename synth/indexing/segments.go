@@ -21,8 +21,8 @@ import (
 //	of a run that is a whole segment is that of the slice. The first and the last run of a
 //	chunk may be parts of longer segments: then their sums go to the list of the next
 //	level, which has two entries a chunk; those that are not needed are marked (empty).
-//	The last level is one chunk. The sum of a segment is added to the tensor, which has
-//	been copied before.
+//	The last level is one chunk. A dispatch has several levels (together). The sum of a
+//	segment is added to the tensor, which has been copied before.
 //
 // So the order of a sum depends on the indices and the number of updates alone. The longest
 // chain of additions is a chunk for each level, even if all updates are of one slice.
@@ -56,16 +56,25 @@ func (j *scatterJob) segmentPlan(in *ops.Instr, types []ops.Type, t *lowering.Ta
 		plan, err = extend(plan, t, newRanking(j, in, types).lastProgram())
 		return j.inPlace(plan, err, in, types, copies)
 	}
-	s.slices, s.order = temporary(plan, kernel.U32, j.count), temporary(plan, kernel.U32, j.count)
-	if ranks {
-		plan, err = extend(plan, t, newRanking(j, in, types).orderProgram(s.slices, s.order), s.sumProgram(t))
+	if !j.add && j.marks() {
+		plan, err = extend(plan, t, j.latestPrograms(in, types, t, temporary(plan, kernel.U32, j.numSlices()))...)
 		return j.inPlace(plan, err, in, types, copies)
 	}
-	if err := s.sort(plan, in, types, t); err != nil {
+	if !ranks && j.tallies() {
+		plan, err = extend(plan, t, s.tallyPrograms(in, types, func(elem kernel.Elem, n int) codegen.Buffer { return temporary(plan, elem, n) })...)
+		return j.inPlace(plan, err, in, types, copies)
+	}
+	s.slices, s.order = temporary(plan, kernel.U32, j.count), temporary(plan, kernel.U32, j.count)
+	if ranks {
+		plan, err = extend(plan, t, newRanking(j, in, types).orderProgram(s.slices, s.order))
+	} else {
+		err = s.sort(plan, in, types, t)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if j.add {
-		plan, err = extend(plan, t, s.levels(func(elem kernel.Elem, n int) codegen.Buffer { return temporary(plan, elem, n) })...)
+		plan, err = extend(plan, t, s.levels(t, func(elem kernel.Elem, n int) codegen.Buffer { return temporary(plan, elem, n) })...)
 	} else {
 		plan, err = extend(plan, t, s.lastProgram())
 	}
@@ -191,12 +200,8 @@ func (s *segments) writer(e *codegen.Emitter) (w *segmentWriter, units kernel.Va
 	}
 	units = e.NextNumber()
 	w.count, w.elements = e.NextNumber(), e.NextNumber()
-	for range s.axes {
-		w.axes, w.axesStrides = append(w.axes, e.NextNumber()), append(w.axesStrides, e.NextNumber())
-	}
-	for range s.slice {
-		w.slice, w.sliceStrides = append(w.slice, e.NextNumber()), append(w.sliceStrides, e.NextNumber())
-	}
+	w.axes, w.axesStrides = pairs(e, len(s.axes))
+	w.slice, w.sliceStrides = pairs(e, len(s.slice))
 	return w, units, nil
 }
 

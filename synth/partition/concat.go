@@ -57,12 +57,19 @@ func (f *partitioner) adjoins(in *ops.Instr) bool {
 			return false
 		}
 		t := f.typeOf(o)
-		if i < len(in.Ins)-1 && t.Bytes()%partAlign != 0 || t.DType != in.Outs[0].Type.DType {
+		if i < len(in.Ins)-1 && t.Bytes()%partAlign != 0 && !f.anywhere(in) || t.DType != in.Outs[0].Type.DType {
 			return false
 		}
 		seen[o.ID] = true
 	}
 	return true
+}
+
+// anywhere reports whether the parts of a concatenation may begin at any element: the device reaches
+// them by address, and they have one size, so that one kernel can make them.
+func (f *partitioner) anywhere(in *ops.Instr) bool {
+	size := f.typeOf(in.Ins[0]).Shape.Size()
+	return f.t.Addresses && !f.t.CPU && !slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return f.typeOf(o).Shape.Size() != size })
 }
 
 // makesAll reports whether a fusion is one kernel without reductions that makes all operands.

@@ -54,6 +54,39 @@ func (f *partitioner) joinsProduct(a, b *cluster) Reason {
 		return unrelated
 	case a.cost+b.cost > maxProductCost:
 		return tooLong
+	case f.waits(a, b) || f.waits(b, a):
+		return waitsForProduct
 	}
 	return f.aligned(a, b, lowering.RuleProducts)
+}
+
+// waits reports whether a small product a would have to wait for another one if it had the operations of b as its
+// epilogue. Apart, the products run side by side, and a reader of b may carry it out; see chained.
+func (f *partitioner) waits(a, b *cluster) bool {
+	if f.t.CPU || !f.t.Allows(lowering.RuleChains) || a.n > maxChained || !f.ofVector(a) {
+		return false
+	}
+	for _, d := range b.deps {
+		c := f.nodes[d.node].cluster
+		if c == a || !f.ofVector(c) || f.reads(c, a) || f.reads(a, c) {
+			continue
+		}
+		if !f.between(a, c) && !f.between(c, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofVector reports whether a cluster begins with a product of one vector.
+func (f *partitioner) ofVector(g *cluster) bool {
+	in := f.nodes[g.items[0]].in
+	if !g.product || in.Op != ops.Dot {
+		return false
+	}
+	terms := 1
+	for _, a := range in.Attrs[0] {
+		terms *= f.typeOf(in.Ins[0]).Shape[a]
+	}
+	return f.typeOf(in.Ins[0]).Size() == terms || f.typeOf(in.Ins[1]).Size() == terms
 }

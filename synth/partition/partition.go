@@ -69,6 +69,8 @@ type Capabilities interface {
 	// Tiles reports whether a transposition is faster in a kernel of its own than as
 	// a strided read in the kernels that use its result.
 	Tiles(transposition *ops.Instr, operand ops.Type, t *lowering.Target) bool
+	// Chains reports whether one kernel carries out the stages of a fusion.
+	Chains(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) bool
 }
 
 // Partition partitions a graph into fusions, in an order that respects their
@@ -92,7 +94,7 @@ func (f *partitioner) partition() []fusion.Fusion {
 		f.visit(i)
 	}
 	f.fuseSiblings()
-	return f.concatenated(f.fusions())
+	return f.chained(f.concatenated(f.fusions()))
 }
 
 // survey classifies every instruction and finds its users.

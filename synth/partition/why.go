@@ -27,6 +27,7 @@ const (
 	twoProducts            Reason = "a kernel computes at most one contraction"
 	reductionOfProduct     Reason = "a reduction cannot be fused with a contraction"
 	dataDependentReduction Reason = "a reduction cannot read padding, or slices at offsets given by operands"
+	waitsForProduct        Reason = "a product would have to wait for another one"
 	gatherInProduct        Reason = "an epilogue reads no elements at indices"
 	twoUpdates             Reason = "a kernel updates at most one tensor"
 	updateOfOther          Reason = "an update is fused with elementwise operations only"

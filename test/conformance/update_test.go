@@ -14,7 +14,9 @@ func drawUpdate(r *rand.Rand) update {
 	count := 1 + r.IntN([]int{4, 60, 1000, 4096, 6000}[r.IntN(5)])
 	slices := 1 + r.IntN([]int{3, 100, 3000}[r.IntN(3)])
 	width := 1 + r.IntN(max(1, min(2000, 1<<17/max(count, slices))))
-	switch r.IntN(4) {
+	switch r.IntN(5) {
+	case 4: // few of very many slices
+		return update{shape(1<<20 + r.IntN(1000)), []int{0}, 1 + r.IntN(6000)}
 	case 0:
 		return update{shape(slices), []int{0}, count}
 	case 1:

@@ -33,6 +33,9 @@ type Options struct {
 	// waits for some milliseconds at most. On an H200, eight queues gave no more throughput,
 	// and a wait of 8 to 16 ms beside long dispatches in place of 3.
 	Queues int
+	// CopyQueues are queues for copies, each by its family and its number there, in place of those that the device is
+	// known to have for that. It is for measurements.
+	CopyQueues [][2]int
 	// Piece is how long a submission should run while several streams have work; 0 picks a
 	// time by the kind of the device.
 	Piece time.Duration

@@ -18,7 +18,7 @@ const buffersKept = 8
 // commandBuffer is a Vulkan command buffer with its pools.
 type commandBuffer struct {
 	vk     vk.Recorder
-	copies bool // for queues that copy
+	copies int // for which of the queues that copy, from 1 on; 0: for those that compute
 	// The commands of a small batch; copies, since the batch's own lists are reused.
 	cmds  []vk.Cmd
 	push  []byte
@@ -40,7 +40,7 @@ func (c *commandBuffer) remember(b *Batch, epoch uint64) {
 func (q *Scheduler) commandBuffer(b *Batch) (c *commandBuffer, recorded bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at, copies := 0, b.Submission.Flow.copies > 0
+	at, copies := 0, b.Submission.Flow.copies
 	if b.repeatable() {
 		epoch := q.d.Epoch()
 		at = slices.IndexFunc(q.spare, func(c *commandBuffer) bool { return c.copies == copies && c.matches(b, epoch) })

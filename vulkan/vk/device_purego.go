@@ -4,17 +4,20 @@ package vk
 
 import (
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"nxvk/vulkan/vk/abi"
 )
 
 type device struct {
-	pin                runtime.Pinner
-	handle             uintptr
-	queues             [allQueues]uintptr // those that copy follow those that compute
-	families           [2]uint32
-	computing, copying int // queues of either family
+	pin       runtime.Pinner
+	handle    uintptr
+	queues    [allQueues]uintptr // those that copy follow those that compute
+	computing int                // queues
+	family    uint32
+	copying   []CopyQueue
+	families  []uint32 // those above, each once
 	deviceFuncs
 	optionalFuncs
 }
@@ -46,12 +49,12 @@ type (
 func (d Device) get() *device { return *(**device)(unsafe.Pointer(&d)) }
 
 // CreateDevice creates a device with info.Queues queues of family info.Family, at most [MaxQueues], behind them
-// info.CopyQueues of family info.CopyFamily, at most [MaxCopyQueues], and the features info.Features names.
+// info.CopyQueues, at most [MaxCopyQueues], and the features info.Features names.
 func CreateDevice(handle Instance, p PhysicalDevice, info *Info) (Device, Result) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	in, d := handle.get(), &device{families: [2]uint32{info.Family, info.CopyFamily}}
-	d.computing, d.copying = int(min(max(info.Queues, 1), MaxQueues)), int(min(info.CopyQueues, MaxCopyQueues))
+	in, d := handle.get(), &device{family: info.Family, computing: int(min(max(info.Queues, 1), MaxQueues))}
+	d.copying = slices.Clone(info.CopyQueues[:min(len(info.CopyQueues), MaxCopyQueues)])
 	list := in.extensions(p)
 	f := newFeatures(&pin, info.API, list)
 	f.enable(info.Features)
@@ -61,11 +64,17 @@ func CreateDevice(handle Instance, p PhysicalDevice, info *Info) (Device, Result
 	}
 	names := pickExtensions(list, info.API)
 	queues := []abi.DeviceQueueCreateInfo{{QueueFamilyIndex: info.Family, QueueCount: uint32(d.computing)}}
-	if d.copying > 0 {
-		queues = append(queues, abi.DeviceQueueCreateInfo{QueueFamilyIndex: info.CopyFamily, QueueCount: uint32(d.copying)})
+	for _, c := range d.copying {
+		at := slices.IndexFunc(queues, func(q abi.DeviceQueueCreateInfo) bool { return q.QueueFamilyIndex == c.Family })
+		if at < 0 {
+			at = len(queues)
+			queues = append(queues, abi.DeviceQueueCreateInfo{QueueFamilyIndex: c.Family})
+		}
+		queues[at].QueueCount = max(queues[at].QueueCount, c.Index+1)
 	}
 	for i := range queues {
 		queues[i].SType, queues[i].PQueuePriorities = abi.TypeDeviceQueueCreateInfo, pinnedSlice(&pin, priorities)
+		d.families = append(d.families, queues[i].QueueFamilyIndex)
 	}
 	ci := &abi.DeviceCreateInfo{
 		SType: abi.TypeDeviceCreateInfo, PNext: pinned(&pin, &f.core),
@@ -80,12 +89,11 @@ func CreateDevice(handle Instance, p PhysicalDevice, info *Info) (Device, Result
 		call(d.DestroyDevice, d.handle, 0)
 		return 0, ErrorIncompatibleDriver
 	}
-	for i := range d.computing + d.copying {
-		family, at := d.families[0], i
-		if i >= d.computing {
-			family, at = d.families[1], i-d.computing
-		}
-		call(d.GetDeviceQueue, d.handle, uintptr(family), uintptr(at), uintptr(unsafe.Pointer(&d.queues[i])))
+	for i := range d.computing {
+		call(d.GetDeviceQueue, d.handle, uintptr(d.family), uintptr(i), uintptr(unsafe.Pointer(&d.queues[i])))
+	}
+	for i, c := range d.copying {
+		call(d.GetDeviceQueue, d.handle, uintptr(c.Family), uintptr(c.Index), uintptr(unsafe.Pointer(&d.queues[d.computing+i])))
 	}
 	return Device(keep(&d.pin, d)), Success
 }
@@ -146,8 +154,9 @@ func createBuffer(handle Device, size uint64, address bool, next *abi.ExternalMe
 	if next != nil {
 		ci.PNext = pinned(&pin, next)
 	}
-	if d.copying > 0 {
-		ci.SharingMode, ci.QueueFamilyIndexCount, ci.PQueueFamilyIndices = abi.SharingModeConcurrent, 2, unsafe.Pointer(&d.families)
+	if len(d.families) > 1 {
+		ci.SharingMode, ci.QueueFamilyIndexCount = abi.SharingModeConcurrent, uint32(len(d.families))
+		ci.PQueueFamilyIndices = pinnedSlice(&pin, d.families)
 	}
 	var b Buffer
 	if r := call(d.CreateBuffer, d.handle, uintptr(unsafe.Pointer(ci)), 0, uintptr(unsafe.Pointer(&b))); r != Success {

@@ -39,16 +39,15 @@ func (in *instance) pickFamily(p PhysicalDevice) (family, queues uint32, timesta
 	return uint32(best), list[best].QueueCount, list[best].TimestampValidBits == 64
 }
 
-// pickCopyFamily finds the queues that do nothing but copy. Those of other families, for video or optical flow, copy
-// as well.
-func (in *instance) pickCopyFamily(p PhysicalDevice) (family, queues uint32) {
-	family = ^uint32(0)
+// pickCopyQueues finds queues that do nothing but copy: two of a family. Those of other families, for video or optical flow,
+// copy as well.
+func (in *instance) pickCopyQueues(p PhysicalDevice) []CopyQueue {
 	for i, f := range in.families(p) {
-		if f.QueueFlags&^(abi.QueueSparseBinding|abi.QueueProtected) == abi.QueueTransfer && f.QueueCount > queues {
-			family, queues = uint32(i), f.QueueCount
+		if f.QueueFlags&^(abi.QueueSparseBinding|abi.QueueProtected) == abi.QueueTransfer && f.QueueCount > 0 {
+			return []CopyQueue{{uint32(i), 0}, {uint32(i), 1}}[:min(f.QueueCount, 2)]
 		}
 	}
-	return family, queues
+	return nil
 }
 
 func (in *instance) extensions(p PhysicalDevice) []abi.ExtensionProperties {
@@ -67,7 +66,7 @@ func GetPhysicalDeviceInfo(handle Instance, p PhysicalDevice) Info {
 	out.API = min(base.ApiVersion, in.api)
 	var timestamps bool
 	out.Family, out.Queues, timestamps = in.pickFamily(p)
-	out.CopyFamily, out.CopyQueues = in.pickCopyFamily(p)
+	out.CopyQueues = in.pickCopyQueues(p)
 	out.setMemory(in, p)
 	if base.ApiVersion < abi.Version12 {
 		return out

@@ -126,12 +126,14 @@ func goInfo(c *C.nxvk_info) Info {
 		Kind: uint32(c.kind), Vendor: uint32(c.vendor), Device: uint32(c.device),
 		API: uint32(c.api), DriverVersion: uint32(c.driver_version), DriverID: uint32(c.driver_id),
 		Features: uint32(c.features), Family: uint32(c.family), Queues: uint32(c.queues),
-		CopyFamily: uint32(c.copy_family), CopyQueues: uint32(c.copy_queues),
 		MaxPush: uint32(c.max_push), MaxBindings: uint32(c.max_bindings), Shared: uint32(c.shared), MaxInvocations: uint32(c.max_invocations),
 		Subgroup: uint32(c.subgroup), SubgroupMin: uint32(c.subgroup_min), SubgroupMax: uint32(c.subgroup_max),
 		SubgroupOps: uint32(c.subgroup_ops), MaxRange: uint64(c.max_range), MaxAllocation: uint64(c.max_alloc),
 		OffsetAligned: uint64(c.offset_align), ImportAligned: uint64(c.import_align),
 		TimestampPeriod: float32(c.timestamp_period),
+	}
+	for k := range int(c.copy_queues) {
+		i.CopyQueues = append(i.CopyQueues, CopyQueue{uint32(c.copy_family[k]), uint32(c.copy_index[k])})
 	}
 	for k := range 16 {
 		i.UUID[k], i.CacheUUID[k] = byte(c.uuid[k]), byte(c.cache_uuid[k])

@@ -15,8 +15,8 @@ int32_t nxvk_create_buffer(
 		.size = size,
 		.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
 				 VK_BUFFER_USAGE_TRANSFER_DST_BIT | (address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0),
-		.sharingMode = d->copying ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
-		.queueFamilyIndexCount = d->copying ? 2 : 0,
+		.sharingMode = d->distinct > 1 ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+		.queueFamilyIndexCount = d->distinct > 1 ? d->distinct : 0,
 		.pQueueFamilyIndices = d->families,
 	};
 	VkBuffer b;

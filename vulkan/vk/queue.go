@@ -17,10 +17,11 @@ var (
 
 func (r Recorder) c() *C.nxvk_recorder { return *(**C.nxvk_recorder)(unsafe.Pointer(&r)) }
 
-// CreateRecorder creates a command buffer with its pools: for queues that compute, or for those that copy.
-func CreateRecorder(d Device, copies bool) (Recorder, Result) {
+// CreateRecorder creates a command buffer with its pools: for queues that compute where copies is 0, or for a queue that
+// copies, from 1 on.
+func CreateRecorder(d Device, copies int) (Recorder, Result) {
 	var out *C.nxvk_recorder
-	r := Result(C.nxvk_create_recorder(d.c(), C._Bool(copies), &out))
+	r := Result(C.nxvk_create_recorder(d.c(), C.uint32_t(copies), &out))
 	return Recorder(uintptr(unsafe.Pointer(out))), r
 }
 

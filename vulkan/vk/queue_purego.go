@@ -93,7 +93,7 @@ func (s *submission) link(buffer *uintptr, stage uint32) {
 // done. The caller serialises submissions to a queue.
 func QueueSubmit(handle Device, queue int, rec Recorder, sem Semaphore, value uint64, after []Point) Result {
 	d, r := handle.get(), rec.get()
-	if len(after) > allQueues || queue >= d.computing+d.copying {
+	if len(after) > allQueues || queue >= d.computing+len(d.copying) {
 		return ErrorTooManyObjects
 	}
 	s := &r.submission

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include "vk.h"
 
-int32_t nxvk_create_recorder(nxvk_device *d, bool copies, nxvk_recorder **out) {
+int32_t nxvk_create_recorder(nxvk_device *d, uint32_t copies, nxvk_recorder **out) {
 	nxvk_recorder *r = calloc(1, sizeof *r);
-	r->copies = copies && d->copying;
+	r->copies = copies && copies <= d->copying;
 	VkCommandPoolCreateInfo pi = {
 		.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
 		.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
-		.queueFamilyIndex = d->families[r->copies],
+		.queueFamilyIndex = r->copies ? d->copy_family[copies - 1] : d->family,
 	};
 	VkResult res = d->CreateCommandPool(d->handle, &pi, NULL, &r->pool);
 	if (res != VK_SUCCESS) {

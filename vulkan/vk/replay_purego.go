@@ -45,12 +45,13 @@ func (r *recorder) call(f uintptr, args ...uintptr) Result {
 	return Result(int32(uint32(v)))
 }
 
-// CreateRecorder creates a command buffer with its pools: for queues that compute, or for those that copy.
-func CreateRecorder(handle Device, copies bool) (Recorder, Result) {
+// CreateRecorder creates a command buffer with its pools: for queues that compute where copies is 0, or for a queue that
+// copies, from 1 on.
+func CreateRecorder(handle Device, copies int) (Recorder, Result) {
 	d := handle.get()
-	r, family := &recorder{copies: copies && d.copying > 0}, d.families[0]
+	r, family := &recorder{copies: copies > 0 && copies <= len(d.copying)}, d.family
 	if r.copies {
-		family = d.families[1]
+		family = d.copying[copies-1].Family
 	}
 	pi := &abi.CommandPoolCreateInfo{
 		SType: abi.TypeCommandPoolCreateInfo, Flags: abi.CommandPoolCreateTransient, QueueFamilyIndex: family,

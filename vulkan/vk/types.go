@@ -114,6 +114,9 @@ type MatrixShape struct {
 	Saturating                      bool
 }
 
+// CopyQueue is a queue for copies: one of a family.
+type CopyQueue struct{ Family, Index uint32 }
+
 // Info has the properties, features and limits of a physical device.
 type Info struct {
 	Name, Driver, DriverInfo               string
@@ -123,8 +126,6 @@ type Info struct {
 	Features                               uint32
 	Family                                 uint32 // of the queues; ^0 when none computes
 	Queues                                 uint32 // that the family has, or that a device gets
-	CopyFamily                             uint32 // of queues that only copy; ^0 where there are none
-	CopyQueues                             uint32 // that the family has, or that a device gets
 	MaxPush, MaxBindings                   uint32
 	Shared, MaxInvocations                 uint32
 	MaxSize, MaxCount                      [3]uint32
@@ -136,6 +137,7 @@ type Info struct {
 	Types                                  []MemoryType
 	Heaps                                  []MemoryHeap
 	Matrices                               []MatrixShape
+	CopyQueues                             []CopyQueue // queues for copies alone, or those that a device gets
 }
 
 // Ops of a [Cmd].
@@ -171,7 +173,7 @@ type Cmd struct {
 // MaxQueues and MaxCopyQueues are the largest numbers of queues of a device that compute, and that only copy.
 const (
 	MaxQueues     = 8
-	MaxCopyQueues = 2
+	MaxCopyQueues = 4
 	allQueues     = MaxQueues + MaxCopyQueues
 )
 

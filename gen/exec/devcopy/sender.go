@@ -17,6 +17,7 @@ const (
 type Chunk struct {
 	Offset  int // bytes
 	Bytes   []byte
+	Own     bool  // whoever has the chunk may write to the bytes
 	Slot    *Slot // whose memory the bytes are, where other devices may import that; else nil
 	Release func()
 }
@@ -55,17 +56,31 @@ func (s *Sender) Start(shared bool, deliver func(Chunk, error)) {
 		return
 	}
 	s.deliver = deliver
-	switch {
-	case s.mem.Host != nil:
-		s.lendHost()
-	case shared && s.slots != nil && s.size > Small:
+	if shared && s.slots != nil && s.mem.Host == nil && s.size > Small {
 		s.share()
-	default:
-		s.chunk = ChunkBytes
-		s.feed = s.feeds.Feed(nil, nil) // a deadline of the session does not take it back
-		for range window {
-			s.fetch()
-		}
+		return
+	}
+	s.send(ChunkBytes)
+}
+
+// Send is Start with chunks of a size, in memory of the host.
+func (s *Sender) Send(chunk int, deliver func(Chunk, error)) {
+	if s.over || s.deliver != nil {
+		return
+	}
+	s.deliver = deliver
+	s.send(chunk)
+}
+
+func (s *Sender) send(chunk int) {
+	s.chunk = chunk
+	if s.mem.Host != nil {
+		s.lendHost()
+		return
+	}
+	s.feed = s.feeds.Feed(nil, nil) // a deadline of the session does not take it back
+	for range window * max(1, min(ChunkBytes/chunk, 8)) {
+		s.fetch()
 	}
 }
 
@@ -81,10 +96,10 @@ func (s *Sender) lendHost() {
 			return
 		}
 		s.next = s.size
-		for at := 0; at < s.size; at += ChunkBytes {
+		for at := 0; at < s.size; at += s.chunk {
 			s.lent++
 			s.mem.Pins++
-			s.deliver(Chunk{Offset: at, Bytes: s.mem.Host[at:min(at+ChunkBytes, s.size)], Release: func() { s.post(back) }}, nil)
+			s.deliver(Chunk{Offset: at, Bytes: s.mem.Host[at:min(at+s.chunk, s.size)], Release: func() { s.post(back) }}, nil)
 		}
 		back()
 	}

@@ -15,7 +15,7 @@ import (
 // chunks of which size, and how many chunks the device has at a time.
 type route struct {
 	what   string // down is to the host, up is to the device; both at once
-	queue  string // copy or kernel
+	queue  string // copy; kernel, in one submission for both ways; mixed is down by copy and up by kernel, the other way round is reverse
 	memory string // imported or allocated
 	bytes  int    // of a chunk
 	depth  int
@@ -34,11 +34,14 @@ func (all Sides) bus(ctx context.Context, r *report, c Config) error {
 	}
 	least := max(c.Time/20, time.Millisecond)
 	var routes []route
-	for _, queue := range []string{"copy", "kernel"} {
+	for _, queue := range []string{"copy", "kernel", "mixed", "reverse"} {
 		for _, memory := range []string{"imported", "allocated"} {
 			for _, what := range []string{"down", "up", "both"} {
 				for bytes := c.Least; bytes <= min(c.Most, 16<<20); bytes *= 4 {
 					for _, depth := range []int{1, 2, 4} {
+						if (queue == "mixed" || queue == "reverse") && (memory != "imported" || what != "both") {
+							continue
+						}
 						routes = append(routes, route{what, queue, memory, bytes, depth})
 					}
 				}
@@ -86,7 +89,7 @@ type lane struct {
 func (s *Side) open(w route, up bool, mem *vulkan.HostMemory) (l *lane, err error) {
 	l = &lane{dev: s.dev, up: up}
 	n := w.bytes * w.depth
-	if w.queue == "copy" {
+	if w.queue == "copy" || w.queue == "mixed" && !up || w.queue == "reverse" && up {
 		l.stream = s.dev.CopyStream(map[bool]int{false: 0, true: 1}[up])
 	} else {
 		l.stream = s.dev.Stream()

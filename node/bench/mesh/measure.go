@@ -20,8 +20,10 @@ type Config struct {
 	Hidden  int      // the size of the layers of the network
 	Batch   int      // its rows, of all devices together
 	Time    time.Duration
-	Bus     bool // the buses of the devices alone, by the way that bytes take
-	JSON    bool // a line for each row instead of a table
+	// CopyQueues are queues for copies, each by its family and number; nil are those of the device.
+	CopyQueues [][2]int
+	Bus        bool // the buses of the devices alone, by the way that bytes take
+	JSON       bool // a line for each row instead of a table
 }
 
 // Row is a measurement.
@@ -51,7 +53,7 @@ func Measure(ctx context.Context, out io.Writer, c Config) error {
 	if len(c.Devices) < 2 {
 		return fmt.Errorf("a mesh has two devices or more; there is %d: name one device more than once to try", len(c.Devices))
 	}
-	sides, err := Open(c.Devices)
+	sides, err := Open(c.Devices, c.CopyQueues)
 	if err != nil {
 		return err
 	}
