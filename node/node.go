@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"ergo.services/ergo/gen"
@@ -97,13 +98,27 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 	}
 	n, err := dist.Start(options)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrNetwork, err)
+		return nil, nil, fmt.Errorf("%w: %w%s", ErrNetwork, err, listenCure(err))
 	}
 	options.Allocator = memory.NewAllocator(nil, host)
 	if options.TLS != nil {
 		options.TLS = &dist.TLSConfig{CertFile: cfg.TLS.Cert, KeyFile: cfg.TLS.Key, CAFile: cfg.TLS.CA, Verify: cfg.TLS.CA != ""}
 	}
 	return n, link.New(options), nil
+}
+
+// listenCure is what to do about an address that cannot be listened on, or nothing.
+func listenCure(err error) string {
+	var unknown *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return ": choose another port with --port; 0 picks a free one"
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &unknown):
+		return ": give an address of this machine with --listen; 0.0.0.0 is all of them"
+	case errors.Is(err, syscall.EACCES):
+		return ": choose a port above 1023 with --port, or give this process the right to lower ones"
+	}
+	return ""
 }
 
 // serve starts the servers, connects to peers and announces that the node is ready.

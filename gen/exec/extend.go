@@ -127,6 +127,20 @@ func (e *Executor) OnHost(q *Queue, in *wire.Instr, check func([]ops.Type) error
 	return 0, nil
 }
 
+// TakeHost takes n bytes of the host's memory for work that is no value, such as chains: within the limit of the
+// session, beside its values. Where there are none the queue waits, once, for others to free theirs. give returns
+// the bytes, on any goroutine.
+func (e *Executor) TakeHost(q *Queue, n int64) (give func(), wait queue.Wait, err error) {
+	if wait, err = e.memory.Reserve(q, n); wait != 0 || err != nil {
+		return nil, wait, err
+	}
+	if err = e.memory.Host.Take(n); err != nil {
+		wait, err = e.memory.HostExhausted(q, err)
+		return nil, wait, err
+	}
+	return func() { e.memory.Host.Give(n) }, 0, nil
+}
+
 // WithKernel calls then when the pipeline of a kernel is made, at once where it is.
 func (e *Executor) WithKernel(k *synth.Kernel, then func(*kernels.Kernel, error)) {
 	c := e.kernels.Kernel(k)

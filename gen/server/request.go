@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -8,6 +10,7 @@ import (
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/chain"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
@@ -189,6 +192,15 @@ func (d *Device) setOptions(q *exec.Queue, o wire.Options) error {
 	return nil
 }
 
+// failure is the answer to a request that has failed. A computation that ends with its session has no kind of
+// its own.
+func failure(err error) etf.Term {
+	if errors.Is(err, sched.ErrCancelled) || errors.Is(err, context.Canceled) {
+		err = &wire.Fault{Kind: wire.Cancelled, Err: errors.New("the session was closed before the answer")}
+	}
+	return wire.Failure(err)
+}
+
 // reply answers a call. It reports false if the answer cannot be sent, because the caller is
 // gone.
 func (d *Device) reply(c dist.Call, result etf.Term) (sent bool) {
@@ -202,7 +214,7 @@ func (d *Device) reply(c dist.Call, result etf.Term) (sent bool) {
 
 func (d *Device) replyOK(c dist.Call, err error) {
 	if err != nil {
-		d.reply(c, wire.Failure(err))
+		d.reply(c, failure(err))
 		return
 	}
 	d.reply(c, wire.OK)
@@ -210,7 +222,7 @@ func (d *Device) replyOK(c dist.Call, err error) {
 
 func (d *Device) replyResult(c dist.Call, term func() etf.Term, err error) {
 	if err != nil {
-		d.reply(c, wire.Failure(err))
+		d.reply(c, failure(err))
 		return
 	}
 	d.reply(c, wire.Success(term()))
@@ -222,7 +234,7 @@ const inline = 4 << 10
 // replyData sends the bytes of a value, larger ones without a copy.
 func (d *Device) replyData(c dist.Call, data exec.Data, err error) {
 	if err != nil {
-		d.reply(c, wire.Failure(err))
+		d.reply(c, failure(err))
 		return
 	}
 	if data.Release == nil {

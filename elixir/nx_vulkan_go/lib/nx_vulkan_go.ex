@@ -205,6 +205,6 @@ defmodule NxVulkanGo do
       {:error, error} -> raise Error.from_wire(error)
     end
   catch
-    :exit, {reason, _} -> raise Error.new(:server_down, Kernel.inspect(reason))
+    :exit, {reason, _} -> raise Error.gone(options[:server] || "the server", reason)
   end
 end

@@ -102,7 +102,7 @@ func (fs *Feeds) Error(err error) error {
 	case errors.Is(err, vulkan.ErrDeviceLost):
 		fs.lost = &wire.Fault{Kind: wire.DeviceLost, Err: err}
 		return fs.lost
-	case errors.Is(err, vulkan.ErrOutOfMemory):
+	case errors.Is(err, vulkan.ErrOutOfMemory), errors.Is(err, vulkan.ErrTooLarge):
 		return &wire.Fault{Kind: wire.OutOfMemory, Err: err}
 	}
 	return &wire.Fault{Kind: wire.Internal, Err: err}
