@@ -109,8 +109,8 @@ func (ms *Meshes) Notify(n Notice) {
 	ms.mu.Lock()
 	if m := ms.list[n.Mesh]; m != nil {
 		m.notify(n, &after)
-	} else if list := ms.early[n.Mesh]; !ms.over[n.Mesh] && len(list) < maxEarly && (list != nil || len(ms.early) < maxEarly) {
-		ms.early[n.Mesh] = append(list, n)
+	} else if !ms.over[n.Mesh] {
+		ms.early.add(n)
 	}
 	ms.mu.Unlock()
 	after.run()
