@@ -81,8 +81,9 @@ func Chain(t *lowering.Target, stages []Stage, arrays []Array) (p *Program, ok b
 	return p, bytes <= t.SharedMemory/3
 }
 
-// maxRepeated bounds the workgroups of a stage, over all workgroups of the chain that carry it out.
-const maxRepeated = 1 << 11
+// maxRepeated bounds the workgroups of a stage, over all workgroups of the chain that carry it out: with many more than a
+// device has at once, each would wait for the stage anew.
+const maxRepeated = 1 << 9
 
 // chain is the body of a Chain.
 type chain struct {

@@ -28,9 +28,8 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 			return c, false
 		}
 		last := i == len(u.Stages)-1
-		if last {
-			c.checks = checksWithin(u, part, checks)
-		} else if len(checks) > 0 {
+		known := true
+		if c.checks, known = checksWithin(u, part, checks); !known || !last && len(checks) > 0 {
 			return c, false
 		}
 		for _, o := range part.Outs {
@@ -68,6 +67,9 @@ func stageOf(u, part *fusion.Fusion, p *codegen.Program, held map[ops.ID]int, la
 		}
 		s.Held = append(s.Held, array)
 	}
+	if q.Early != nil && s.Held[vectorMatrix] != codegen.InMemory {
+		q.Early = nil // what it loads is not there
+	}
 	for i := range q.Literals {
 		l := &q.Literals[i]
 		l.Operand = len(u.Ins) + slices.Index(u.Lits, part.Lits[l.Operand-len(part.Ins)])
@@ -75,14 +77,18 @@ func stageOf(u, part *fusion.Fusion, p *codegen.Program, held map[ops.ID]int, la
 	return s
 }
 
-// checksWithin are the checks of a stage, with the numbers of operands and instructions in the whole fusion.
-func checksWithin(u, part *fusion.Fusion, checks []lowering.Check) (list []lowering.Check) {
+// checksWithin are the checks of a stage, with the numbers of operands and instructions in the whole fusion. known is
+// false where what is checked is in no operand, but in shared memory.
+func checksWithin(u, part *fusion.Fusion, checks []lowering.Check) (list []lowering.Check, known bool) {
 	for _, c := range checks {
+		if c.Operand >= len(part.Ins) || !slices.Contains(u.Ins, part.Ins[c.Operand]) {
+			return nil, false
+		}
 		c.Operand = slices.Index(u.Ins, part.Ins[c.Operand])
 		c.Instr = slices.IndexFunc(u.Body, func(in ops.Instr) bool { return in.Outs[0].ID == part.Body[c.Instr].Outs[0].ID })
 		list = append(list, c)
 	}
-	return list
+	return list, true
 }
 
 // stageProgram is the program of a part of a fusion, and what it checks; nil where it takes no single one.

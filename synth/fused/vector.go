@@ -25,7 +25,10 @@ type vectorJob struct {
 }
 
 // Buffers of the program: the vector, the matrix, and then those of the epilogue.
-const vectorBuffers = 2
+const (
+	vectorMatrix  = 1
+	vectorBuffers = 2
+)
 
 // vectorProgram is the program of a fusion of a product and elementwise operations on its results; nil where gemm
 // carries the product out in another way.
@@ -125,7 +128,7 @@ func unrolled(steps, n int) int {
 func (w *vectorWriter) load(k kernel.Value, n int) (blocks [][]kernel.Value) {
 	for i := range n {
 		at := w.Add(k, w.Index(i*w.job.Slots))
-		blocks = append(blocks, w.Fetch(1, w.Add(w.Mul(at, w.lead), w.block), w.job.Block))
+		blocks = append(blocks, w.Fetch(vectorMatrix, w.Add(w.Mul(at, w.lead), w.block), w.job.Block))
 	}
 	return blocks
 }

@@ -25,6 +25,7 @@ const (
 	leastLanes = 2  // 32 bytes, as much as memory gives at once
 	mostLanes  = 64 // where k is short: with more slots the sums of slots would take longer to add than to make
 	slotSteps  = 16 // of k that a slot of the wide kernel adds, at least, where there are results for more lanes
+	leastSteps = 3  // of k that a slot adds, at least, where there are fewer lanes
 	wideSlots  = 64 // of k, a workgroup of so many lanes at most
 	wideUnroll = 4  // of k, in flight
 
@@ -53,6 +54,8 @@ func (p *Problem) vectors(t *Target) (m vectors, ok bool) {
 				m.shares, m.lanes = s.p.inOne(m.shares)
 			} else if s.p.short(t) {
 				m.lanes = mostLanes
+			} else {
+				m.lanes = s.p.spread(t)
 			}
 			return m, true
 		}
@@ -141,6 +144,19 @@ func (p *Problem) inOne(shares int) (one, lanes int) {
 		lanes /= 2
 	}
 	return 1, lanes
+}
+
+// spread is how many lanes a workgroup of the wide kernel has where k is not shared out: fewer where there would be less
+// than a workgroup for each multiprocessor, as long as a slot has some k.
+func (p *Problem) spread(t *Target) int {
+	lanes := wideLanes
+	if t.CPU || p.N > 1 || p.vectorsLie(true)&alignedA == 0 {
+		return lanes
+	}
+	for lanes > leastLanes && p.Batch*ceil(p.M, lanes*p.block()) < multiprocessors && p.K >= leastSteps*wideLanes*p.slots(t)/(lanes/2) {
+		lanes /= 2
+	}
+	return lanes
 }
 
 // short reports whether the wide kernel has so few k for each slot, and so many results, that a workgroup

@@ -1,6 +1,8 @@
 package partition_test
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"nxvk/ops"
@@ -34,5 +36,31 @@ func TestChains(t *testing.T) {
 	}
 	if n := count(synthtest.CPU); n < without {
 		t.Errorf("%d dispatches on a processor, want at least %d", n, without)
+	}
+}
+
+// A kernel that computes the matrix of its product, and not the vector, loads none of it before.
+func TestChainOfMatrix(t *testing.T) {
+	const n = 64
+	g := synthtest.NewSketch(t)
+	x, m := g.Param(ops.F32, 1, n), g.Param(ops.F32, n, n)
+	g.Return(g.Do(ops.Dot, ops.F32, x, g.Do(ops.Tanh, ops.F32, m), synthtest.Attrs{{1}, {}, {0}, {}}))
+	list := synth.Fuse(&g.Graph, synthtest.GPU)
+	if len(list) != 1 || len(list[0].Stages) != 2 {
+		t.Fatalf("the matrix is not computed in the kernel of its product:\n%s", synthtest.Show(list))
+	}
+	values := g.Inputs(1)
+	of := func(o ops.Operand) []float64 { return synthtest.FromBytes(g.TypeOf(o), slices.Clone(values[o.ID])).F }
+	vector, matrix := of(x), of(m)
+	g.Carry(synthtest.GPU, list, values)
+	for j, got := range of(ops.Operand{ID: g.Keep[0]}) {
+		want, scale := 0.0, 0.0
+		for k, v := range vector {
+			want += v * math.Tanh(matrix[k*n+j])
+			scale += math.Abs(v)
+		}
+		if !(math.Abs(got-want) <= 1e-5*scale) {
+			t.Fatalf("result %d is %v, want %v", j, got, want)
+		}
 	}
 }
