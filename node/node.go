@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"ergo.services/ergo/gen"
@@ -15,7 +16,9 @@ import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/memory"
+	"nxvk/gen/link"
 	"nxvk/gen/server"
+	"nxvk/gen/server/report"
 	"nxvk/node/dist"
 	"nxvk/node/epmd"
 	"nxvk/vulkan"
@@ -50,12 +53,12 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	defer closeDevices(&cfg, devices)
 	host := cfg.newHostMemory(isProcessor(devices[0]))
-	n, err := start(&cfg, cookie, memory.NewAllocator(devices[0], host), host)
+	n, links, err := start(&cfg, cookie, memory.NewAllocator(devices[0], host), host)
 	if err != nil {
 		return err
 	}
-	defer stop(n, &cfg)
-	if err := serve(ctx, &cfg, n, devices, host); err != nil {
+	defer stop(n, links, &cfg)
+	if err := serve(ctx, &cfg, n, links, devices, host); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -64,7 +67,7 @@ func Run(ctx context.Context, cfg Config) error {
 }
 
 // start joins the network.
-func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (*dist.Node, error) {
+func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (*dist.Node, *link.Links, error) {
 	options := dist.Options{
 		Name:        gen.Atom(cfg.Name),
 		Cookie:      cookie,
@@ -81,7 +84,7 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 	if !loopback(cfg.Listen) {
 		_, port, err := net.SplitHostPort(epmd.DefaultAddress())
 		if err != nil {
-			return nil, fmt.Errorf("%w: address of epmd: %w: set ERL_EPMD_PORT to a port", ErrNetwork, err)
+			return nil, nil, fmt.Errorf("%w: address of epmd: %w: set ERL_EPMD_PORT to a port", ErrNetwork, err)
 		}
 		options.EpmdListen = net.JoinHostPort(cfg.Listen, port)
 	}
@@ -95,15 +98,33 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 	}
 	n, err := dist.Start(options)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNetwork, err)
+		return nil, nil, fmt.Errorf("%w: %w%s", ErrNetwork, err, listenCure(err))
 	}
-	return n, nil
+	options.Allocator = memory.NewAllocator(nil, host)
+	if options.TLS != nil {
+		options.TLS = &dist.TLSConfig{CertFile: cfg.TLS.Cert, KeyFile: cfg.TLS.Key, CAFile: cfg.TLS.CA, Verify: cfg.TLS.CA != ""}
+	}
+	return n, link.New(options), nil
+}
+
+// listenCure is what to do about an address that cannot be listened on, or nothing.
+func listenCure(err error) string {
+	var unknown *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return ": choose another port with --port; 0 picks a free one"
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &unknown):
+		return ": give an address of this machine with --listen; 0.0.0.0 is all of them"
+	case errors.Is(err, syscall.EACCES):
+		return ": choose a port above 1023 with --port, or give this process the right to lower ones"
+	}
+	return ""
 }
 
 // serve starts the servers, connects to peers and announces that the node is ready.
-func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Device, host *memory.Host) error {
-	var all server.Reporters
-	cache, shared, servers := cfg.openKernelCache(), sched.NewPool(0), server.NewServers()
+func serve(ctx context.Context, cfg *Config, n *dist.Node, links *link.Links, devices []*vulkan.Device, host *memory.Host) error {
+	var all report.Reporters
+	cache, shared, servers := cfg.openKernelCache(), sched.NewPool(0), server.NewServers(links)
 	shared.Reserve()
 	for i, d := range devices {
 		name := gen.Atom(fmt.Sprintf("nxvk_%d", i))
@@ -113,7 +134,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 			return fmt.Errorf("%w: %w", ErrNoDevice, err)
 		}
 		target.Archive = cache
-		reporter := server.NewReporter(name)
+		reporter := report.New(name)
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Host: host, Work: shared, Target: target, Limit: cfg.SessionLimit, Deadline: cfg.Deadline, HostLimit: cfg.HostLimit,
 			OneByOne: cfg.oneByOne(), WarmUp: !cfg.NoWarmUp, Shaders: cfg.AllowShaders, CloseAny: cfg.AllowClose, Reporter: reporter,
@@ -124,6 +145,9 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, devices []*vulkan.Dev
 		}
 		all = append(all, reporter)
 		log.Info().Str("name", deviceName(d)).Msg("serving")
+	}
+	if _, err := n.SpawnRegister(link.ServerName, server.NewPeer(servers, n.Direct, n.Cut), gen.ProcessOptions{}); err != nil {
+		return fmt.Errorf("start %s: %w", link.ServerName, err)
 	}
 	_, err := n.SpawnRegister(server.ManagerName,
 		server.NewManager(server.ManagerConfig{Work: shared, Devices: all, Log: cfg.Log}),
@@ -183,9 +207,10 @@ func awaitRegistration(cfg *Config, n *dist.Node) error {
 
 // stop ends the actors and leaves the network. It does not wait longer than drainTime: the
 // process is about to exit.
-func stop(n *dist.Node, cfg *Config) {
+func stop(n *dist.Node, links *link.Links, cfg *Config) {
 	done := make(chan struct{})
 	go func() {
+		links.Close()
 		n.Close()
 		close(done)
 	}()

@@ -75,7 +75,7 @@ func BenchmarkReplay(b *testing.B) {
 		}
 		x, y = y, x
 	}
-	rec, _ := vk.CreateRecorder(d.dev.VK)
+	rec, _ := vk.CreateRecorder(d.dev.VK, 0)
 	defer vk.DestroyRecorder(d.dev.VK, rec)
 	for b.Loop() {
 		if r := vk.Replay(d.dev.VK, rec, s.list.Cmds, s.list.Push, s.list.Binds, 0, true); r != vk.Success {

@@ -109,6 +109,9 @@ func (s *Stream) bind(c *vk.Cmd, args []Arg) {
 }
 
 func (s *Stream) checkDispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) error {
+	if s.apart {
+		return fmt.Errorf("%w: a stream of CopyStream only copies", ErrInvalid)
+	}
 	l := p.Layout()
 	if len(args) != l.Buffers || len(push) != l.PushBytes {
 		return fmt.Errorf("%w: %d buffers and %d push bytes for a layout of %d and %d",

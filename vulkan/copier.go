@@ -35,7 +35,7 @@ func (c *copier) pipeline(d *Device) (*Pipeline, error) {
 // bytes that is: 0 where the driver's own copy has to do it all.
 func (s *Stream) copyByKernel(dst, src Arg, n int) (int, error) {
 	d := s.d
-	if d.dev.Info.Kind == CPU || d.dev.Info.Bindings || n < copyGroup || dst.Offset%copyUnit != 0 || src.Offset%copyUnit != 0 {
+	if s.apart || d.dev.Info.Kind == CPU || d.dev.Info.Bindings || n < copyGroup || dst.Offset%copyUnit != 0 || src.Offset%copyUnit != 0 {
 		return 0, nil
 	}
 	p, err := d.copier.pipeline(d)

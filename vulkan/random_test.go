@@ -46,6 +46,15 @@ func TestRandomStreams(t *testing.T) {
 	})
 }
 
+// TestRandomCopyStreams is TestRandomStreams with streams that only copy, on queues of their own.
+func TestRandomCopyStreams(t *testing.T) {
+	unmapped(t, func(t *testing.T, o Options) {
+		for _, o.Fault.CopyQueues = range []int{-1, 1, 2} {
+			randomPrograms(t, o, 5)
+		}
+	})
+}
+
 func randomPrograms(t *testing.T, o Options, streams int) {
 	o.BlockSize = 4 << 20
 	d := openTest(t, o)
@@ -53,14 +62,22 @@ func randomPrograms(t *testing.T, o Options, streams int) {
 	for range streams {
 		m.all = append(m.all, d.Stream())
 	}
+	for i := range o.Fault.CopyQueues {
+		m.all = append(m.all, d.CopyStream(i), d.CopyStream(i))
+	}
 	m.s = m.all[0]
 	for range 6 {
 		m.alloc()
 	}
 	steps := []func(){m.upload, m.copy, m.fill, m.dispatch, m.download, m.replace, m.dispatch, m.copy}
+	copies := []func(){m.upload, m.copy, m.fill, m.download, m.replace}
 	for range 3000 {
-		m.s = m.all[m.rnd.IntN(streams)]
-		steps[m.rnd.IntN(len(steps))]()
+		m.s = m.all[m.rnd.IntN(len(m.all))]
+		step := steps[m.rnd.IntN(len(steps))]
+		if m.s.apart {
+			step = copies[m.rnd.IntN(len(copies))]
+		}
+		step()
 		if m.rnd.IntN(40) == 0 {
 			m.settle()
 		} else if m.rnd.IntN(10) == 0 {
@@ -87,7 +104,9 @@ func (m *model) retire() {
 	}
 	m.s.Close()
 	i := slices.Index(m.all, m.s)
-	m.all[i] = m.d.Stream()
+	if m.all[i] = m.d.Stream(); m.s.apart {
+		m.all[i] = m.d.CopyStream(i)
+	}
 	m.s = m.all[i]
 }
 

@@ -16,6 +16,7 @@ type Stream struct {
 	flow    *submit.Flow
 	regions *memory.Recording
 	failed  error // of a Submit that another stream made
+	apart   bool  // it only copies, on a queue for that
 	staging staging
 
 	// Of the batch that is being recorded.
@@ -30,8 +31,19 @@ type Stream struct {
 }
 
 // Stream returns an empty stream.
-func (d *Device) Stream() *Stream {
-	s := &Stream{d: d, flow: submit.NewFlow()}
+func (d *Device) Stream() *Stream { return d.stream(submit.NewFlow()) }
+
+// CopyStream returns an empty stream for copies, on one of the queues that do nothing else: they run beside kernels,
+// at the speed of the bus. Streams with numbers that differ use different queues, as far as the device has them
+// (Info.CopyQueues). On a device without any, it is a stream like any other.
+func (d *Device) CopyStream(queue int) *Stream {
+	s := d.stream(d.queue.NewCopyFlow(queue))
+	s.apart = d.dev.Info.CopyQueues > 0
+	return s
+}
+
+func (d *Device) stream(f *submit.Flow) *Stream {
+	s := &Stream{d: d, flow: f}
 	s.regions = d.mem.Record(s.flow, func() {
 		if _, err := s.Submit(); err != nil {
 			s.failed = err // which the next Submit returns

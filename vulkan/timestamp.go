@@ -17,6 +17,8 @@ func (s *Stream) Timestamp(dst Arg) error {
 		return fmt.Errorf("timestamp: %w", err)
 	}
 	switch {
+	case s.apart:
+		return fmt.Errorf("timestamp: %w: a stream of CopyStream only copies", ErrInvalid)
 	case !s.d.dev.Info.Features.Timestamps:
 		return fmt.Errorf("timestamp: %w: the device has none", ErrInvalid)
 	case dst.Offset%8 != 0 || len(s.timestamps) == MaxTimestamps:

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"nxvk/node/bench/mesh"
@@ -20,12 +22,24 @@ func benchMesh(ctx context.Context, args []string) error {
 	f.IntVar(&c.Hidden, "hidden", 4096, "`size` of the layers of the network")
 	f.IntVar(&c.Batch, "batch", 16384, "`rows` of a step of training, of all devices together")
 	f.DurationVar(&c.Time, "time", time.Second, "`duration` for which each row is measured at least")
+	f.BoolVar(&c.Bus, "bus", false, "measure the buses of the devices alone: by copy queues and by kernels, with imported and allocated memory, by the size of chunks and their number")
+	queues := f.String("copy-queues", "", "`families` and numbers of the queues for copies, such as 1.0,4.0, in place of those of the device")
 	f.BoolVar(&c.JSON, "json", false, "print a JSON line for each row")
 	if err := f.parse(args); err != nil {
 		return err
 	}
 	if err := f.noArgs(); err != nil {
 		return err
+	}
+	for text := range strings.SplitSeq(*queues, ",") {
+		var q [2]int
+		if text == "" {
+			continue
+		}
+		if n, err := fmt.Sscanf(text, "%d.%d", &q[0], &q[1]); n != 2 || err != nil || q[0] < 0 || q[1] < 0 || q[1] > 7 {
+			return fmt.Errorf("--copy-queues %s: a queue is FAMILY.NUMBER, such as 1.0", text)
+		}
+		c.CopyQueues = append(c.CopyQueues, q)
 	}
 	if len(c.Devices) == 0 {
 		infos, err := vulkan.Devices()

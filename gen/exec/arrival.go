@@ -22,6 +22,7 @@ type arrival struct {
 	receiver *devcopy.Receiver // nil before there is memory for the value
 	feed     *feed.Feed        // what the device does for it; nil where the host keeps the value
 	mem      *store.Storage    // of the value here, held
+	copies   bool              // the device only copies it; kernels make nothing of it
 	copied   bool              // the receiver uses no memory any more
 }
 
@@ -31,14 +32,19 @@ func (a *arrival) take(e *Executor, q *Queue, t ops.Type, done func(error)) (wai
 		return wait, err
 	}
 	target := devcopy.Target{}
-	if e.dev == nil || t.Size() <= e.limit { // small values stay on the host until a kernel wants them
+	if e.dev == nil || t.Size() <= e.dispatcher.HostLimit { // small values stay on the host until a kernel wants them
 		if a.mem, wait, err = e.memory.OnHost(q, t.Bytes()); wait != 0 || err != nil {
 			return wait, err
 		}
 		target.Host = a.mem.Host
 	} else {
 		if a.feed == nil {
-			a.feed = e.feeds.Feed(nil, nil) // a deadline of the session takes nothing back that others have sent
+			// a deadline of the session takes nothing back that others have sent
+			if a.copies {
+				a.feed = e.feeds.CopyFeed(1)
+			} else {
+				a.feed = e.feeds.Feed(nil, nil)
+			}
 			a.feed.SetWeight(q.Session.Weight)
 		}
 		buf, wait, err := e.memory.OnDevice(q, t.Bytes())
@@ -51,8 +57,8 @@ func (a *arrival) take(e *Executor, q *Queue, t ops.Type, done func(error)) (wai
 	}
 	q.Session.Charge(a.mem, int64(t.Bytes()))
 	a.receiver = devcopy.NewReceiver(devcopy.Config{
-		Copy:  func(to, from []byte, then func(error)) { e.transfers.CopyApart(q, to, from, then) },
-		Error: e.DeviceError, Done: done,
+		Copy: func(to, from []byte, then func(error)) { e.transfers.CopyApart(q, to, from, then) },
+		Post: e.cfg.Post, Error: e.DeviceError, Done: done,
 	}, target, t.Bytes())
 	return 0, nil
 }

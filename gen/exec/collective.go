@@ -51,7 +51,18 @@ type collective struct {
 // before has been carried out.
 func (e *Executor) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
 	e.Do(q, func(q *Queue) queue.Wait {
-		done(e.join(q, o))
+		if len(o.Nodes) == 0 {
+			done(e.join(q, o))
+			return 0
+		}
+		e.cfg.Meshes.Meet(o.Nodes, func(err error) {
+			e.cfg.Post(func() {
+				if err == nil && !q.Session.Ended {
+					err = e.join(q, o)
+				}
+				done(err)
+			})
+		})
 		return 0
 	})
 }
@@ -64,7 +75,7 @@ func (e *Executor) join(q *Queue, o wire.Mesh) error {
 		q.place.Leave(fmt.Errorf("its session has joined another mesh"))
 	}
 	var err error
-	q.place, err = e.cfg.Meshes.Join(o.ID, o.Rank, o.Size, e.cfg.Tell)
+	q.place, err = e.cfg.Meshes.Join(o.ID, o.Rank, o.Size, o.Nodes, e.cfg.Tell)
 	return err
 }
 
@@ -221,9 +232,9 @@ func (x *collective) tell() {
 }
 
 // Send sends the operand.
-func (x *collective) Send(deliver func(devcopy.Chunk, error)) {
+func (x *collective) Send(chunk int, deliver func(devcopy.Chunk, error)) {
 	x.sending = true
-	x.sender.Start(deliver)
+	x.sender.Send(chunk, deliver)
 }
 
 // Take copies a chunk of the result.

@@ -128,8 +128,7 @@ func TestSharedNot(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{NoImport: true}}))
 	r.Posted = f.rigs[0].Posted
 	f.rigs = append(f.rigs, r)
-	f.meshes = f.rigs[0].exec.cfg.Meshes
-	r.exec.cfg.Meshes = f.meshes
+	r.exec.cfg.Meshes = f.rigs[0].exec.cfg.Meshes
 	f.rigs[0].exec.exchanges, f.rigs[1].exec.exchanges = true, true // the second one finds out that it cannot
 	f.open("two")
 	rng := rand.New(rand.NewPCG(17, 23))

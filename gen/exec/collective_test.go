@@ -183,8 +183,10 @@ func TestCollectives(t *testing.T) {
 			}
 			f.rigs[rank].exec.End(q.Session)
 		}
-		if n := f.meshes.Count(); n != 0 {
-			t.Errorf("%d meshes are left", n)
+		for node, meshes := range f.meshes {
+			if n := meshes.Count(); n != 0 {
+				t.Errorf("node %s: %d meshes are left", node, n)
+			}
 		}
 	})
 }
@@ -402,7 +404,7 @@ var collectiveEnds = map[string]func(f *fleet){
 // TestCollectiveEnds: sessions end and servers are killed, runs are cancelled and late, at any time. Then all ranks have the
 // result, or an error that names the rank, and no memory is left.
 func TestCollectiveEnds(t *testing.T) {
-	for _, kinds := range []string{"host host", "GPU GPU", "host GPU device host"} {
+	for _, kinds := range []string{"host host", "GPU GPU", "host GPU device host", "host | host", "GPU host | device | host"} {
 		for name, end := range collectiveEnds {
 			t.Run(kinds+" "+name, func(t *testing.T) {
 				f := newFleet(t, strings.Fields(kinds)...)
@@ -493,7 +495,7 @@ func f32At(b []byte, i int) float32 {
 // TestCollectiveOverlaps: what follows a collective in a program and does not need its result goes on before the other
 // ranks have come, also from one round of a loop to the end of its body. What needs it waits.
 func TestCollectiveOverlaps(t *testing.T) {
-	for _, kinds := range []string{"host host", "GPU GPU"} {
+	for _, kinds := range []string{"host host", "GPU GPU", "host | host"} {
 		t.Run(kinds, func(t *testing.T) {
 			f := newFleet(t, strings.Fields(kinds)...)
 			const n = 20_000

@@ -8,9 +8,10 @@ import (
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
+	"nxvk/ops"
 )
 
-// An import from another device of the node leaves the order of its session like an async run: its
+// An import from another device or another node leaves the order of its session like an async run: its
 // result is pending, and only what needs that waits for it. The two Executors never wait for each
 // other. Each has the other's server run functions (Server.Ask, Config.Tell), in this order:
 //
@@ -29,14 +30,40 @@ type Server interface {
 	Ask(f func(e *Executor), gone func())
 }
 
-// deviceImport is an import from another device, the request at the front of a queue of its own.
+// Source sends a value that another device or node has. Its methods may be called from any goroutine.
+type Source interface {
+	// Start has deliver called with all chunks of the value, in any order, or with an error, after which nothing
+	// comes. With shared those of a device are in memory that other devices import.
+	Start(shared bool, deliver func(devcopy.Chunk, error))
+	Stop() // nobody wants the value any more
+}
+
+// Remote asks another node for a value of a type. offered is called once, on any goroutine, when the value is made, or with
+// an error.
+type Remote func(s *wire.Shared, t ops.Type, offered func(Source, error))
+
+// deviceSource is the Sender of another Executor, which its server has run.
+type deviceSource struct {
+	server Server
+	sender *devcopy.Sender
+	gone   error // of a value whose server has ended
+}
+
+// Start implements Source.
+func (d *deviceSource) Start(shared bool, deliver func(devcopy.Chunk, error)) {
+	d.server.Ask(func(*Executor) { d.sender.Start(shared, deliver) }, func() { deliver(devcopy.Chunk{}, d.gone) })
+}
+
+// Stop implements Source.
+func (d *deviceSource) Stop() { d.server.Ask(func(*Executor) { d.sender.Stop() }, func() {}) }
+
+// deviceImport is an import from another device or node, the request at the front of a queue of its own.
 type deviceImport struct {
 	exec  *Executor
 	queue *Queue
 	in    *wire.Instr
-	from  Server
 
-	sender *devcopy.Sender // of the other Executor; nil before the value is offered
+	source Source // nil before the value is offered
 	arrival
 	err   error
 	late  *time.Timer // ends it at the deadline of its session
@@ -45,54 +72,69 @@ type deviceImport struct {
 
 // importFromDevice begins the import of a value that a session of another device has.
 func (e *Executor) importFromDevice(q *Queue, in *wire.Instr) {
-	name := in.Shared.Server
 	var from Server
-	if e.cfg.Server != nil {
-		from = e.cfg.Server(name)
-	}
-	if from == nil {
-		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
-			"this node has no device server %q; the request info of the process nxvk lists them", name)})
+	s := in.Shared
+	switch {
+	case s.Node != "" && e.cfg.Remote == nil:
+		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("this server reaches no other nodes, such as %s", s.Node)})
 		return
+	case s.Node != "":
+	default:
+		if e.cfg.Server != nil {
+			from = e.cfg.Server(s.Server)
+		}
+		if from == nil {
+			e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
+				"this node has no device server %q; the request info of the process nxvk lists them", s.Server)})
+			return
+		}
 	}
 	f := q.startAsync()
-	x := &deviceImport{exec: e, queue: f, in: in, from: from}
+	x := &deviceImport{exec: e, queue: f, in: in, arrival: arrival{copies: true}}
 	f.incoming = x
 	f.expect(in.Outs)
 	f.push(request{task: x.step, in: in})
-	x.ask()
+	if from == nil {
+		e.cfg.Remote(s, in.Outs[0].Type, x.tell)
+	} else {
+		x.ask(from)
+	}
 	e.advance(f)
 }
 
 // ask asks the other device for the value.
-func (x *deviceImport) ask() {
+func (x *deviceImport) ask(from Server) {
 	shared, t := *x.in.Shared, x.in.Outs[0].Type
-	x.from.Ask(func(other *Executor) {
+	gone := &wire.Fault{Kind: wire.ServerDown, Err: fmt.Errorf("the device server %s has ended; compute or upload the value again", shared.Server)}
+	from.Ask(func(other *Executor) {
 		other.export(&shared, t, func(s *devcopy.Sender, err error) {
-			x.exec.cfg.Tell(func() { x.offered(s, err) }, func() { x.stop(s) })
+			if err != nil {
+				x.tell(nil, err)
+				return
+			}
+			x.tell(&deviceSource{from, s, gone}, nil)
 		})
-	}, func() { x.exec.cfg.Post(func() { x.offered(nil, x.gone()) }) })
+	}, func() { x.tell(nil, gone) })
 }
 
-// gone is the fault of a value whose server has ended.
-func (x *deviceImport) gone() error {
-	return &wire.Fault{Kind: wire.ServerDown, Err: fmt.Errorf("the device server %s has ended; compute or upload the value again", x.in.Shared.Server)}
+// tell has offered called on the goroutine of the Executor. It may be called from any one.
+func (x *deviceImport) tell(s Source, err error) {
+	x.exec.cfg.Tell(func() { x.offered(s, err) }, func() {
+		if s != nil {
+			s.Stop()
+		}
+	})
 }
 
-// stop has the other device let go of the value. It may be called from any goroutine.
-func (x *deviceImport) stop(s *devcopy.Sender) {
-	if s != nil {
-		x.from.Ask(func(*Executor) { s.Stop() }, func() {})
-	}
-}
-
-// offered notes that the other device has the value, or what is wrong with it.
-func (x *deviceImport) offered(s *devcopy.Sender, err error) {
+// offered notes that the other side has the value, or what is wrong with it.
+func (x *deviceImport) offered(s Source, err error) {
 	if x.ended {
-		x.stop(s)
+		if s != nil {
+			s.Stop()
+		}
 		return
 	}
-	x.sender = s
+	x.source = s
 	if x.err == nil {
 		x.err = err
 	}
@@ -112,7 +154,7 @@ func (x *deviceImport) step(q *Queue) (wait queue.Wait) {
 		x.exec.Counters.Imported += uint64(x.in.Outs[0].Type.Bytes())
 		x.mem.Retain()
 		q.put(x.in.Outs[0].ID, store.Value{Type: x.in.Outs[0].Type, Mem: x.mem})
-	case x.sender == nil:
+	case x.source == nil:
 		return queue.ForImport
 	default:
 		if wait, x.err = x.begin(q); wait != 0 {
@@ -141,18 +183,16 @@ func (x *deviceImport) begin(q *Queue) (wait queue.Wait, err error) {
 	return 0, nil
 }
 
-// start has the other device send the value.
+// start has the other side send the value.
 func (x *deviceImport) start() {
-	e, s, r := x.exec, x.sender, x.receiver
-	x.from.Ask(func(*Executor) {
-		s.Start(func(c devcopy.Chunk, err error) {
-			if err != nil {
-				e.cfg.Post(func() { r.Fail(err) })
-				return
-			}
-			e.cfg.Tell(func() { r.Take(c) }, c.Release)
-		})
-	}, func() { e.cfg.Post(func() { r.Fail(x.gone()) }) })
+	e, r := x.exec, x.receiver
+	x.source.Start(e.exchanges && x.feed != nil, func(c devcopy.Chunk, err error) {
+		if err != nil {
+			e.cfg.Post(func() { r.Fail(err) })
+			return
+		}
+		e.cfg.Tell(func() { r.Take(c) }, c.Release)
+	})
 }
 
 func (x *deviceImport) of() *wire.Instr    { return x.in }
@@ -207,7 +247,9 @@ func (x *deviceImport) end() {
 	if x.late != nil {
 		x.late.Stop()
 	}
-	x.stop(x.sender)
+	if x.source != nil {
+		x.source.Stop()
+	}
 	if x.receiver == nil || x.copied {
 		x.release()
 	}

@@ -21,6 +21,7 @@ type pair struct {
 	*testing.T
 	from, to *rig
 	down     bool // from has ended: it runs nothing any more
+	shares   bool // large values go over memory that both devices import
 }
 
 // Ask has the executor of from run a function.
@@ -37,7 +38,8 @@ func (p *pair) Ask(f func(*Executor), gone func()) {
 // pairs runs a test between hosts, devices whose memory the host sees, and devices as most GPUs are.
 func pairs(t *testing.T, test func(p *pair)) {
 	for _, kinds := range [][2]string{{"host", "host"}, {"host", "device"}, {"device", "host"}, {"device", "device"},
-		{"GPU", "GPU"}, {"host", "GPU"}, {"GPU", "device"}} {
+		{"GPU", "GPU"}, {"host", "GPU"}, {"GPU", "device"}, {"sharing", "sharing"}, {"sharing", "seen"},
+		{"sharing", "refusing"}, {"refusing", "sharing"}} {
 		t.Run(kinds[0]+" to "+kinds[1], func(t *testing.T) { test(newPair(t, kinds[0], kinds[1])) })
 	}
 }
@@ -48,10 +50,17 @@ func newPair(t *testing.T, from, to string) *pair {
 		if kind == "host" {
 			return newRig(t, nil)
 		}
-		unseen := kind == "GPU"
-		return newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: unseen, Uncached: unseen}}))
+		seen := kind == "device" || kind == "seen"
+		fault := vulkan.Fault{Unmapped: !seen, Uncached: !seen, NoImport: kind == "refusing"}
+		if kind == "sharing" || kind == "seen" {
+			fault.CopyQueues = 2
+		}
+		r := newRig(t, device(t, vulkan.Options{Fault: fault}))
+		r.exec.exchanges = kind != "device" && kind != "GPU" // one that refuses finds out that it cannot
+		return r
 	}
 	p := &pair{T: t, from: open(from), to: open(to)}
+	p.shares = p.from.exec.exchanges && p.to.exec.exchanges // one of them may then find out that it cannot
 	p.to.Posted = p.from.Posted
 	p.from.exec.cfg.Name, p.from.exec.cfg.Incarnation = "nxvk_0", 7
 	p.to.exec.cfg.Name = "nxvk_1"
@@ -103,6 +112,7 @@ func (p *pair) idle() {
 	p.Helper()
 	p.from.Until(func() bool { return len(p.from.exec.senders) == 0 && p.to.exec.Building() == 0 })
 	p.from.Settle(10 * time.Millisecond)
+	p.from.exec.slots.Trim()
 }
 
 // random makes a value of the given bytes or so in some way, and returns its type.
@@ -162,6 +172,9 @@ func TestDeviceImport(t *testing.T) {
 			p.to.Free(b, id)
 		}
 		p.idle()
+		if n := p.from.exec.slots.Taken(); (n > 0) != p.shares {
+			t.Errorf("the devices have passed %d chunks to each other, share: %v", n, p.shares)
+		}
 		if p.to.exec.Counters.Imported == 0 || a.Session.Bytes() != 0 || b.Session.Bytes() != 0 || len(a.exports) != 0 {
 			t.Errorf("counted %d bytes; the sessions hold %d and %d", p.to.exec.Counters.Imported, a.Session.Bytes(), b.Session.Bytes())
 		}

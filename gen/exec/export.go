@@ -115,11 +115,14 @@ func unlike(v store.Value, stated ops.Type) error {
 
 // newSender holds a value for another device.
 func (e *Executor) newSender(v store.Value) (s *devcopy.Sender) {
-	feeds := e.feeds
+	feeds, slots := e.feeds, e.slots
 	if e.dev == nil {
 		feeds = nil
 	}
-	s = devcopy.NewSender(feeds, e.cfg.Post, v.Mem, v.Type.Bytes(), func() {
+	if !e.exchanges {
+		slots = nil
+	}
+	s = devcopy.NewSender(feeds, slots, e.cfg.Post, v.Mem, v.Type.Bytes(), func() {
 		delete(e.senders, s)
 		e.memory.Retry()
 	})
@@ -175,4 +178,5 @@ func (e *Executor) EndExports(err error) {
 	for _, s := range slices.Collect(maps.Keys(e.senders)) {
 		s.Abort(err)
 	}
+	e.slots.Close()
 }

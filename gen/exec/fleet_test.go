@@ -1,10 +1,12 @@
 package exec
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
 
+	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/exec/mesh"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -17,14 +19,42 @@ type fleet struct {
 	*testing.T
 	rigs   []*rig
 	qs     []*Queue
-	meshes *mesh.Meshes
+	nodes  []string                // by rank; nil where all are of one
+	meshes map[string]*mesh.Meshes // by node
+}
+
+// wires are the connections of a node with the others of its fleet: functions that the test runs in their order.
+type wires struct {
+	fleet *fleet
+	self  string
+}
+
+func (w *wires) Cut(string)                              {}
+func (w *wires) Self() string                            { return w.self }
+func (w *wires) Meet(_ string, done func(error))         { w.fleet.rigs[0].Post(func() { done(nil) }) }
+func (w *wires) Watch(string, func(error)) (stop func()) { return func() {} }
+func (w *wires) Tell(node string, n mesh.Notice) {
+	w.fleet.rigs[0].Post(func() { w.fleet.meshes[node].Notify(n) })
+}
+
+func (w *wires) Ask(node string, a mesh.Ask, done func(devcopy.Chunk, error)) {
+	w.fleet.rigs[0].Post(func() {
+		w.fleet.meshes[node].Serve(a, func(k devcopy.Chunk, err error) {
+			if err == nil {
+				sent := k.Release
+				k = devcopy.Chunk{Bytes: bytes.Clone(k.Bytes), Own: true, Release: func() {}}
+				sent()
+			}
+			w.fleet.rigs[0].Post(func() { done(k, err) })
+		})
+	})
 }
 
 // fleets runs a test on meshes of hosts, of devices whose memory the host sees, of devices as most GPUs are, and
 // of all of them.
 func fleets(t *testing.T, test func(f *fleet)) {
 	for _, kinds := range []string{"host host", "device device", "GPU GPU", "host host host host", "device device device device",
-		"host GPU device host"} {
+		"host GPU device host", "host | host", "host GPU | device | host"} {
 		t.Run(kinds, func(t *testing.T) { test(newFleet(t, strings.Fields(kinds)...)) })
 	}
 }
@@ -32,7 +62,14 @@ func fleets(t *testing.T, test func(f *fleet)) {
 func newFleet(t *testing.T, kinds ...string) *fleet {
 	t.Helper()
 	f := &fleet{T: t}
+	f.meshes = make(map[string]*mesh.Meshes)
+	node := "a"
 	for _, kind := range kinds {
+		if kind == "|" { // what follows is on another node
+			node = string(node[0] + 1)
+			continue
+		}
+		f.nodes = append(f.nodes, node)
 		var d *vulkan.Device
 		if kind != "host" {
 			d = device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: kind == "GPU", Uncached: kind == "GPU"}})
@@ -42,10 +79,14 @@ func newFleet(t *testing.T, kinds ...string) *fleet {
 			r.Posted = f.rigs[0].Posted
 		}
 		f.rigs = append(f.rigs, r)
+		if f.meshes[node] == nil {
+			f.meshes[node] = mesh.NewMeshes(r.exec.cfg.Work)
+			f.meshes[node].Reach(&wires{fleet: f, self: node})
+		}
+		r.exec.cfg.Meshes = f.meshes[node]
 	}
-	f.meshes = mesh.NewMeshes(f.rigs[0].exec.cfg.Work)
-	for _, r := range f.rigs {
-		r.exec.cfg.Meshes = f.meshes
+	if node == "a" {
+		f.nodes = nil
 	}
 	f.open("mesh")
 	return f
@@ -57,18 +98,21 @@ func (f *fleet) open(id string) {
 	f.qs = nil
 	for i, r := range f.rigs {
 		q := r.session()
-		f.join(i, q, wire.Mesh{ID: id, Rank: i, Size: len(f.rigs)})
+		f.join(i, q, wire.Mesh{ID: id, Rank: i, Size: len(f.rigs), Nodes: f.nodes})
 		f.qs = append(f.qs, q)
 	}
 }
 
 func (f *fleet) join(i int, q *Queue, o wire.Mesh) {
 	f.Helper()
+	joined := false
 	f.rigs[i].exec.JoinMesh(q, o, func(err error) {
 		if err != nil {
 			f.Fatal(err)
 		}
+		joined = true
 	})
+	f.rigs[0].Until(func() bool { return joined })
 }
 
 // all lists the ranks.

@@ -107,7 +107,10 @@ func (e *Executor) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
 		return 0
 	}
-	if name := in.Shared.Server; name != "" && name != e.cfg.Name {
+	if in.Shared.Node == e.cfg.Node {
+		in.Shared.Node = ""
+	}
+	if s := in.Shared; s.Node != "" || s.Server != "" && s.Server != e.cfg.Name {
 		e.importFromDevice(q, in)
 		return 0
 	}

@@ -91,6 +91,32 @@ func ErrorTerm(err error) etf.Term {
 	return etf.Tuple{etf.Atom(KindOf(err)), op, shapes, abridge(msg)}
 }
 
+// ReadError returns the error that ErrorTerm has made a term of. Its operation is part of its sentence.
+func ReadError(t etf.Term) error {
+	tuple, ok := t.(etf.Tuple)
+	if !ok || len(tuple) != 4 {
+		return bad("an error is {Kind, Op, Operands, Message}")
+	}
+	kind, ok := tuple[0].(etf.Atom)
+	text, ok2 := tuple[3].([]byte)
+	if !ok || !ok2 {
+		return bad("an error is {Kind, Op, Operands, Message}")
+	}
+	err := errors.New(string(text))
+	if op, ok := tuple[1].([]byte); ok {
+		e := &ops.Error{Op: string(op), Err: &Fault{Kind(kind), err}}
+		if list, ok := tuple[2].(etf.List); ok {
+			for _, s := range list {
+				if b, ok := s.([]byte); ok {
+					e.Shapes = append(e.Shapes, string(b))
+				}
+			}
+		}
+		return e
+	}
+	return &Fault{Kind(kind), err}
+}
+
 // MaxMessage bounds the sentence of an error, in bytes.
 const MaxMessage = 2000
 

@@ -17,6 +17,7 @@ type Shared struct {
 	Key         uint64
 	ID          ops.ID
 	Server      string // the device server that has the session; empty for the one that gets the import
+	Node        string // the node of Server; empty for this one
 	Incarnation uint64 // the run of Server that the client means; 0 is any
 }
 
@@ -269,8 +270,22 @@ func literal(typ ops.Type, data etf.Term) (*ops.Literal, error) {
 	return lit, nil
 }
 
+// serverOf reads a name of a device server, or {Name, Node}.
+func serverOf(t etf.Term) (server, node string, ok bool) {
+	if pair, isPair := t.(etf.Tuple); isPair && len(pair) == 2 {
+		a, ok := pair[1].(etf.Atom)
+		if !ok || a == "" {
+			return "", "", false
+		}
+		t, node = pair[0], string(a)
+	}
+	name, ok := t.(etf.Atom)
+	return string(name), node, ok && name != ""
+}
+
 func importOperand(list etf.List) ([]ops.Operand, *Shared, error) {
-	const form = "import takes one operand, {shared, Pid, Key, Id} or {shared, Server, Incarnation, Pid, Key, Id}"
+	const form = "import takes one operand, {shared, Pid, Key, Id} or {shared, Server, Incarnation, Pid, Key, Id}; " +
+		"Server is nxvk_1, or {nxvk_1, Node} of another node"
 	if len(list) != 1 {
 		return nil, nil, bad(form)
 	}
@@ -280,12 +295,12 @@ func importOperand(list etf.List) ([]ops.Operand, *Shared, error) {
 	}
 	var s Shared
 	if len(tuple) == 6 {
-		server, isAtom := tuple[1].(etf.Atom)
+		server, node, ok := serverOf(tuple[1])
 		n, err := integer(tuple[2])
-		if !isAtom || server == "" || err != nil || n < 0 {
+		if !ok || err != nil || n < 0 {
 			return nil, nil, bad(form)
 		}
-		s.Server, s.Incarnation = string(server), uint64(n)
+		s.Server, s.Node, s.Incarnation = server, node, uint64(n)
 	}
 	value := tuple[len(tuple)-3:]
 	pid, ok := value[0].(etf.Pid)

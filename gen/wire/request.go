@@ -79,16 +79,33 @@ type Mesh struct {
 	ID   string
 	Rank int
 	Size int
+	// Nodes has the node of each rank; nil where all are of the node that is asked.
+	Nodes []string
 }
 
 // MaxRanks bounds the size of a mesh.
 const MaxRanks = 1024
 
-// meshOf reads {Id, Rank, Size}.
+// meshOf reads {Id, Rank, Size} and {Id, Rank, Nodes}.
 func meshOf(t etf.Term) (*Mesh, bool) {
 	tuple, ok := t.(etf.Tuple)
 	if !ok || len(tuple) != 3 {
 		return nil, false
+	}
+	if list, ok := tuple[2].(etf.List); ok {
+		nodes := make([]string, len(list))
+		for i, n := range list {
+			a, ok := n.(etf.Atom)
+			if !ok || a == "" {
+				return nil, false
+			}
+			nodes[i] = string(a)
+		}
+		m, ok := meshOf(etf.Tuple{tuple[0], tuple[1], int64(len(list))})
+		if ok {
+			m.Nodes = nodes
+		}
+		return m, ok
 	}
 	id, isBinary := tuple[0].([]byte)
 	rank, err := integer(tuple[1])

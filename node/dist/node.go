@@ -302,6 +302,23 @@ func (n *Node) Direct(pid gen.PID, name gen.Atom, in Inbox) (stop func()) {
 	return n.inboxes.Add(pid, name, in)
 }
 
+// Moved returns how many bytes have come from a peer, and gone to it. It reports false where there is no connection.
+func (n *Node) Moved(name gen.Atom) (in, out uint64, connected bool) {
+	c := n.connection(name)
+	if c == nil {
+		return 0, 0, false
+	}
+	return c.bytes.Load(), c.sent.Load(), true
+}
+
+// Cut ends the connection with a peer at once, and drops what waits for it: the memory of replies to a peer that hangs
+// returns.
+func (n *Node) Cut(name gen.Atom) {
+	if c := n.connection(name); c != nil {
+		c.close(ErrClosed)
+	}
+}
+
 func (n *Node) connection(name gen.Atom) *Connection {
 	n.mu.Lock()
 	defer n.mu.Unlock()

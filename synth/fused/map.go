@@ -98,6 +98,9 @@ func flops(tr *fusion.Trace) int64 {
 
 // Lower plans a fusion of several instructions.
 func Lower(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	if len(u.Stages) > 0 {
+		return lowerChain(u, types, t)
+	}
 	tr, err := fusion.NewTrace(u, types)
 	if err != nil {
 		panic(fmt.Sprintf("BUG: a fusion without a space: %v", err))

@@ -41,6 +41,7 @@ type Info struct {
 	DeviceID   uint32
 	APIVersion Version
 	Queues     int    // queues that compute; of an open device, those that are used
+	CopyQueues int    // queues that only copy, beside running kernels; of an open device, those that are used
 	Memory     uint64 // bytes of the largest device-local heap
 	Features   Features
 	Limits     Limits
@@ -131,7 +132,7 @@ func newInfo(v *vk.Info) Info {
 	i := Info{
 		Name: v.Name, Driver: v.Driver, DriverInfo: v.DriverInfo, Kind: kind,
 		UUID:   fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:]),
-		Queues: int(min(v.Queues, vk.MaxQueues)), VendorID: v.Vendor, DeviceID: v.Device, APIVersion: Version(v.API),
+		Queues: int(min(v.Queues, vk.MaxQueues)), CopyQueues: len(v.CopyQueues), VendorID: v.Vendor, DeviceID: v.Device, APIVersion: Version(v.API),
 		Features: newFeatures(v), Limits: newLimits(v), Matrices: newMatrices(v), Bindings: kind == CPU,
 	}
 	if !i.Features.BufferDeviceAddress {

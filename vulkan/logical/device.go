@@ -46,8 +46,19 @@ func Open(in vk.Instance, a *adapter.Adapter, o Options) (*Device, error) {
 	if d.Info.Queues = int(d.Raw.Queues); o.Fault.Queues > 0 {
 		d.Info.Queues = min(o.Fault.Queues, vk.MaxQueues)
 	}
+	if len(o.CopyQueues) > 0 {
+		d.Raw.CopyQueues = nil
+		for _, q := range o.CopyQueues[:min(len(o.CopyQueues), vk.MaxCopyQueues)] {
+			d.Raw.CopyQueues = append(d.Raw.CopyQueues, vk.CopyQueue{Family: uint32(q[0]), Index: uint32(q[1])})
+		}
+		d.Info.CopyQueues = len(d.Raw.CopyQueues)
+	}
+	if n := o.Fault.CopyQueues; n != 0 {
+		d.Info.CopyQueues = min(max(n, 0), vk.MaxCopyQueues)
+		d.Raw.CopyQueues = d.Raw.CopyQueues[:min(len(d.Raw.CopyQueues), d.Info.CopyQueues)]
+	}
 	raw := a.Raw
-	raw.Queues = d.Raw.Queues
+	raw.Queues, raw.CopyQueues = d.Raw.Queues, d.Raw.CopyQueues
 	var r vk.Result
 	if d.VK, r = vk.CreateDevice(in, a.GPU, &raw); r != vk.Success {
 		return nil, r

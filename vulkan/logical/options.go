@@ -33,6 +33,9 @@ type Options struct {
 	// waits for some milliseconds at most. On an H200, eight queues gave no more throughput,
 	// and a wait of 8 to 16 ms beside long dispatches in place of 3.
 	Queues int
+	// CopyQueues are queues for copies, each by its family and its number there, in place of those that the device is
+	// known to have for that. It is for measurements.
+	CopyQueues [][2]int
 	// Piece is how long a submission should run while several streams have work; 0 picks a
 	// time by the kind of the device.
 	Piece time.Duration
@@ -59,6 +62,9 @@ type Fault struct {
 	Refuse func(name string) bool
 	// Queues makes the device appear to have that many queues; 0 changes nothing.
 	Queues int
+	// CopyQueues makes the device appear to have that many queues that only copy, or none where it is negative;
+	// 0 changes nothing.
+	CopyQueues int
 	// NoPushDescriptors makes the device appear to have no push descriptors, so that
 	// descriptor sets are used.
 	NoPushDescriptors bool

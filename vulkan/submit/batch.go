@@ -20,10 +20,21 @@ type Flow struct {
 	last     *Submission   // the latest of all
 	inFlight int           // batches that the device has, not seen complete
 	seconds  float64       // expected of these
+	copies   int           // on which of the queues that copy its batches are, from 1 on; 0: they compute
 }
 
 // NewFlow returns a flow without work.
 func NewFlow() *Flow { return &Flow{account: account{weight: 1}} }
+
+// NewCopyFlow returns a flow without work, for batches that only copy, on one of the queues for that. It takes no
+// turns with flows that compute.
+func (q *Scheduler) NewCopyFlow(queue int) *Flow {
+	f := NewFlow()
+	if n := len(q.timelines) - q.computing; n > 0 {
+		f.copies = queue%n + 1
+	}
+	return f
+}
 
 // Batch is recorded commands to submit.
 type Batch struct {

@@ -17,7 +17,8 @@ const buffersKept = 8
 
 // commandBuffer is a Vulkan command buffer with its pools.
 type commandBuffer struct {
-	vk vk.Recorder
+	vk     vk.Recorder
+	copies int // for which of the queues that copy, from 1 on; 0: for those that compute
 	// The commands of a small batch; copies, since the batch's own lists are reused.
 	cmds  []vk.Cmd
 	push  []byte
@@ -39,20 +40,23 @@ func (c *commandBuffer) remember(b *Batch, epoch uint64) {
 func (q *Scheduler) commandBuffer(b *Batch) (c *commandBuffer, recorded bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at := 0
+	at, copies := 0, b.Submission.Flow.copies
 	if b.repeatable() {
 		epoch := q.d.Epoch()
-		at = slices.IndexFunc(q.spare, func(c *commandBuffer) bool { return c.matches(b, epoch) })
+		at = slices.IndexFunc(q.spare, func(c *commandBuffer) bool { return c.copies == copies && c.matches(b, epoch) })
 		recorded = at >= 0
 	}
-	if at < 0 && len(q.spare)+q.inUse < buffersKept || len(q.spare) == 0 {
-		handle, r := vk.CreateRecorder(q.d.VK)
+	oldest := slices.IndexFunc(q.spare, func(c *commandBuffer) bool { return c.copies == copies })
+	if at < 0 && len(q.spare)+q.inUse < buffersKept || oldest < 0 {
+		handle, r := vk.CreateRecorder(q.d.VK, copies)
 		if r != vk.Success {
 			return nil, false, q.d.Fail("create a command buffer", r)
 		}
-		return &commandBuffer{vk: handle}, false, nil
+		return &commandBuffer{vk: handle, copies: copies}, false, nil
 	}
-	at = max(at, 0) // the least recently used
+	if !recorded {
+		at = oldest
+	}
 	c = q.spare[at]
 	q.spare = slices.Delete(q.spare, at, at+1)
 	return c, recorded, nil

@@ -22,16 +22,19 @@ type running struct {
 // reap takes back the command buffers of batches that are complete, and learns from the
 // time that these took. mu is held.
 func (q *Scheduler) reap() {
-	active := 0
-	for _, t := range q.timelines {
+	active, busy := 0, false
+	for i, t := range q.timelines {
 		if len(t.busy) > 0 {
-			active++
+			busy = true
+			if i < q.computing {
+				active++
+			}
 		}
 	}
-	if active == 0 {
+	if !busy {
 		return
 	}
-	for _, t := range q.timelines {
+	for i, t := range q.timelines {
 		n := 0
 		for n < len(t.busy) && t.reached(t.busy[n].value, true) {
 			n++
@@ -40,9 +43,11 @@ func (q *Scheduler) reap() {
 			continue
 		}
 		now := time.Unix(0, t.doneAt.Load())
-		t.learn(now, t.busy[:n], float64(active))
-		for i := range t.busy[:n] {
-			r := &t.busy[i]
+		if i < q.computing {
+			t.learn(now, t.busy[:n], float64(active))
+		}
+		for k := range t.busy[:n] {
+			r := &t.busy[k]
 			q.spare = append(q.spare, r.buffer)
 			t.seconds -= r.seconds
 			f := r.submission.Flow

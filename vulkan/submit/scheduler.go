@@ -46,7 +46,8 @@ const (
 // goroutine.
 type Scheduler struct {
 	d         *logical.Device
-	timelines []*timeline
+	timelines []*timeline // those of queues that copy follow those of queues that compute
+	computing int         // how many compute
 	watchdog  time.Duration
 	piece     float64      // seconds
 	shared    atomic.Int64 // when several flows last had work, in Unix nanoseconds
@@ -76,7 +77,8 @@ func NewScheduler(d *logical.Device) (*Scheduler, error) {
 	if p := d.Options.Piece; p > 0 {
 		q.piece = p.Seconds()
 	}
-	for i := range d.Info.Queues {
+	q.computing = d.Info.Queues
+	for i := range d.Info.Queues + d.Info.CopyQueues {
 		t, err := newTimeline(q, i)
 		if err != nil {
 			q.Close()
@@ -94,8 +96,8 @@ func (q *Scheduler) SetWeight(f *Flow, weight float64) {
 	f.weight = weight
 }
 
-// Timelines returns how many queues of the device are used.
-func (q *Scheduler) Timelines() int { return len(q.timelines) }
+// Timelines returns how many queues of the device that compute are used.
+func (q *Scheduler) Timelines() int { return q.computing }
 
 // Alone reports whether at most one flow has had work for some time.
 func (q *Scheduler) Alone() bool {
@@ -165,6 +167,10 @@ func (q *Scheduler) submit(b Batch) error {
 
 // activate puts a flow that had no batch waiting into the backlog.
 func (q *Scheduler) activate(f *Flow, now time.Time) {
+	if f.copies > 0 {
+		q.backlog = append(q.backlog, f)
+		return
+	}
 	if q.clock.shared(&f.account) {
 		q.reap() // the work of the others may have ended
 	}
@@ -179,7 +185,7 @@ func (q *Scheduler) activate(f *Flow, now time.Time) {
 
 // deactivate notes where a flow has no work any more.
 func (q *Scheduler) deactivate(f *Flow) {
-	if f.inFlight == 0 && len(f.pending) == 0 {
+	if f.copies == 0 && f.inFlight == 0 && len(f.pending) == 0 {
 		q.clock.deactivate(&f.account)
 	}
 }
@@ -236,6 +242,12 @@ func (q *Scheduler) next() (*Flow, *timeline) {
 	var first *Flow
 	var to *timeline
 	for _, f := range q.backlog {
+		if f.copies > 0 {
+			if t := q.timelines[q.computing+f.copies-1]; len(t.busy) < maxInFlight && f.pending[0].ready() {
+				return f, t
+			}
+			continue
+		}
 		q.divide(f)
 		b := &f.pending[0]
 		b.estimate()
@@ -277,7 +289,7 @@ func (q *Scheduler) admit(f *Flow, b *Batch) *timeline {
 		if n < 2 || t.seconds < aloneAhead {
 			return t
 		}
-	case len(q.timelines) > 1 && len(q.clock.active) == 1 && n < 2:
+	case q.computing > 1 && len(q.clock.active) == 1 && n < 2:
 		return t
 	}
 	return nil
@@ -289,8 +301,8 @@ func (q *Scheduler) leastBusy(last *timeline) *timeline {
 	if last != nil && len(last.busy) == 0 {
 		return last
 	}
-	best := q.timelines[len(q.timelines)-1]
-	for i := len(q.timelines) - 2; i >= 0; i-- {
+	best := q.timelines[q.computing-1]
+	for i := q.computing - 2; i >= 0; i-- {
 		t := q.timelines[i]
 		if t.seconds < best.seconds || t.seconds == best.seconds && len(t.busy) < len(best.busy) {
 			best = t

@@ -34,6 +34,9 @@ type timeline struct {
 
 func newTimeline(q *Scheduler, index int) (*timeline, error) {
 	t := &timeline{q: q, index: index, queue: index % int(q.d.Raw.Queues)}
+	if n := len(q.d.Raw.CopyQueues); index >= q.computing && n > 0 {
+		t.queue = int(q.d.Raw.Queues) + (index-q.computing)%n
+	}
 	t.waiter.t, t.waiter.stopped.L = t, &t.waiter.mu
 	var r vk.Result
 	if t.semaphore, r = vk.CreateTimeline(q.d.VK); r != vk.Success {

@@ -40,7 +40,7 @@ func DestroyLayout(Device, SetLayout, PipelineLayout)                         { 
 func CreateComputePipeline(Device, *PipelineInfo) (Pipeline, Result)          { panic(unreachable) }
 func DestroyPipeline(Device, Pipeline)                                        { panic(unreachable) }
 
-func CreateRecorder(Device) (Recorder, Result)                             { panic(unreachable) }
+func CreateRecorder(Device, int) (Recorder, Result)                        { panic(unreachable) }
 func DestroyRecorder(Device, Recorder)                                     { panic(unreachable) }
 func Replay(Device, Recorder, []Cmd, []byte, []Bind, int, bool) Result     { panic(unreachable) }
 func CreateTimeline(Device) (Semaphore, Result)                            { panic(unreachable) }

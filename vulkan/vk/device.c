@@ -54,28 +54,43 @@ static int load_device(nxvk_instance *in, nxvk_device *d) {
 	return ok && d->GetSemaphoreCounterValue && d->WaitSemaphores;
 }
 
+// add_queues has a device get so many queues of a family, at least.
+static void add_queues(
+	VkDeviceQueueCreateInfo *list, uint32_t *n, uint32_t family, uint32_t queues, const float *priorities) {
+	for (uint32_t i = 0; i < *n; i++) {
+		if (list[i].queueFamilyIndex != family) continue;
+		if (list[i].queueCount < queues) list[i].queueCount = queues;
+		return;
+	}
+	list[(*n)++] = (VkDeviceQueueCreateInfo){
+		.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+		.queueFamilyIndex = family,
+		.queueCount = queues,
+		.pQueuePriorities = priorities,
+	};
+}
+
 int32_t nxvk_create_device(nxvk_instance *in, uint64_t handle, const nxvk_info *info, nxvk_device **out) {
 	VkPhysicalDevice gpu = (VkPhysicalDevice)(uintptr_t)handle;
 	VkExtensionProperties *list;
 	uint32_t n = nxvk_extensions(in, gpu, &list);
 	const char *names[8];
-	float priorities[NXVK_MAX_QUEUES];
 	uint32_t queues = info->queues > NXVK_MAX_QUEUES ? NXVK_MAX_QUEUES : info->queues ? info->queues : 1;
-	for (uint32_t i = 0; i < queues; i++) priorities[i] = 1;
+	uint32_t copying = info->copy_queues > NXVK_MAX_COPY_QUEUES ? NXVK_MAX_COPY_QUEUES : info->copy_queues;
+	static const float priorities[] = {1, 1, 1, 1, 1, 1, 1, 1};
+	VkDeviceQueueCreateInfo q[1 + NXVK_MAX_COPY_QUEUES];
+	uint32_t families = 0;
+	add_queues(q, &families, info->family, queues, priorities);
+	for (uint32_t i = 0; i < copying; i++)
+		add_queues(q, &families, info->copy_family[i], info->copy_index[i] + 1, priorities);
 	nxvk_features f;
 	nxvk_chain(&f, info->api, list, n);
 	enable(&f, info->features);
-	VkDeviceQueueCreateInfo q = {
-		.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-		.queueFamilyIndex = info->family,
-		.queueCount = queues,
-		.pQueuePriorities = priorities,
-	};
 	VkDeviceCreateInfo ci = {
 		.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
 		.pNext = &f.core,
-		.queueCreateInfoCount = 1,
-		.pQueueCreateInfos = &q,
+		.queueCreateInfoCount = families,
+		.pQueueCreateInfos = q,
 		.enabledExtensionCount = pick_extensions(list, n, info->api, names),
 		.ppEnabledExtensionNames = names,
 	};
@@ -86,13 +101,17 @@ int32_t nxvk_create_device(nxvk_instance *in, uint64_t handle, const nxvk_info *
 		free(d);
 		return r;
 	}
-	d->family = info->family;
+	d->family = info->family, d->computing = queues, d->copying = copying, d->distinct = families;
+	for (uint32_t i = 0; i < families; i++) d->families[i] = q[i].queueFamilyIndex;
+	for (uint32_t i = 0; i < copying; i++) d->copy_family[i] = info->copy_family[i];
 	d->DestroyDevice = (PFN_vkDestroyDevice)in->GetDeviceProcAddr(d->handle, "vkDestroyDevice");
 	if (!load_device(in, d)) {
 		nxvk_destroy_device(d);
 		return VK_ERROR_INCOMPATIBLE_DRIVER;
 	}
-	for (uint32_t i = 0; i < queues; i++) d->GetDeviceQueue(d->handle, d->family, i, &d->queues[i]);
+	for (uint32_t i = 0; i < queues; i++) d->GetDeviceQueue(d->handle, info->family, i, &d->queues[i]);
+	for (uint32_t i = 0; i < copying; i++)
+		d->GetDeviceQueue(d->handle, info->copy_family[i], info->copy_index[i], &d->queues[queues + i]);
 	*out = d;
 	return VK_SUCCESS;
 }

@@ -9,10 +9,13 @@ import "unsafe"
 
 func (d Device) c() *C.nxvk_device { return *(**C.nxvk_device)(unsafe.Pointer(&d)) }
 
-// CreateDevice creates a device with info.Queues queues of family info.Family, at most
-// [MaxQueues], and the features info.Features names.
+// CreateDevice creates a device with info.Queues queues of family info.Family, at most [MaxQueues], behind them
+// info.CopyQueues, at most [MaxCopyQueues], and the features info.Features names.
 func CreateDevice(in Instance, p PhysicalDevice, info *Info) (Device, Result) {
 	c := C.nxvk_info{api: C.uint32_t(info.API), family: C.uint32_t(info.Family), queues: C.uint32_t(info.Queues), features: C.uint32_t(info.Features)}
+	for i, q := range info.CopyQueues[:min(len(info.CopyQueues), MaxCopyQueues)] {
+		c.copy_family[i], c.copy_index[i], c.copy_queues = C.uint32_t(q.Family), C.uint32_t(q.Index), C.uint32_t(i+1)
+	}
 	var d *C.nxvk_device
 	r := Result(C.nxvk_create_device(in.c(), C.uint64_t(p), &c, &d))
 	return Device(uintptr(unsafe.Pointer(d))), r

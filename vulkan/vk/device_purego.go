@@ -4,16 +4,20 @@ package vk
 
 import (
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"nxvk/vulkan/vk/abi"
 )
 
 type device struct {
-	pin    runtime.Pinner
-	handle uintptr
-	queues [MaxQueues]uintptr
-	family uint32
+	pin       runtime.Pinner
+	handle    uintptr
+	queues    [allQueues]uintptr // those that copy follow those that compute
+	computing int                // queues
+	family    uint32
+	copying   []CopyQueue
+	families  []uint32 // those above, each once
 	deviceFuncs
 	optionalFuncs
 }
@@ -44,27 +48,37 @@ type (
 
 func (d Device) get() *device { return *(**device)(unsafe.Pointer(&d)) }
 
-// CreateDevice creates a device with info.Queues queues of family info.Family, at most
-// [MaxQueues], and the features info.Features names.
+// CreateDevice creates a device with info.Queues queues of family info.Family, at most [MaxQueues], behind them
+// info.CopyQueues, at most [MaxCopyQueues], and the features info.Features names.
 func CreateDevice(handle Instance, p PhysicalDevice, info *Info) (Device, Result) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	in, d := handle.get(), &device{family: info.Family}
+	in, d := handle.get(), &device{family: info.Family, computing: int(min(max(info.Queues, 1), MaxQueues))}
+	d.copying = slices.Clone(info.CopyQueues[:min(len(info.CopyQueues), MaxCopyQueues)])
 	list := in.extensions(p)
 	f := newFeatures(&pin, info.API, list)
 	f.enable(info.Features)
-	priorities := make([]float32, min(max(info.Queues, 1), MaxQueues))
+	priorities := make([]float32, MaxQueues)
 	for i := range priorities {
 		priorities[i] = 1
 	}
 	names := pickExtensions(list, info.API)
+	queues := []abi.DeviceQueueCreateInfo{{QueueFamilyIndex: info.Family, QueueCount: uint32(d.computing)}}
+	for _, c := range d.copying {
+		at := slices.IndexFunc(queues, func(q abi.DeviceQueueCreateInfo) bool { return q.QueueFamilyIndex == c.Family })
+		if at < 0 {
+			at = len(queues)
+			queues = append(queues, abi.DeviceQueueCreateInfo{QueueFamilyIndex: c.Family})
+		}
+		queues[at].QueueCount = max(queues[at].QueueCount, c.Index+1)
+	}
+	for i := range queues {
+		queues[i].SType, queues[i].PQueuePriorities = abi.TypeDeviceQueueCreateInfo, pinnedSlice(&pin, priorities)
+		d.families = append(d.families, queues[i].QueueFamilyIndex)
+	}
 	ci := &abi.DeviceCreateInfo{
 		SType: abi.TypeDeviceCreateInfo, PNext: pinned(&pin, &f.core),
-		QueueCreateInfoCount: 1,
-		PQueueCreateInfos: pinned(&pin, &abi.DeviceQueueCreateInfo{
-			SType: abi.TypeDeviceQueueCreateInfo, QueueFamilyIndex: info.Family,
-			QueueCount: uint32(len(priorities)), PQueuePriorities: pinnedSlice(&pin, priorities),
-		}),
+		QueueCreateInfoCount: uint32(len(queues)), PQueueCreateInfos: pinnedSlice(&pin, queues),
 		EnabledExtensionCount: uint32(len(names)), PpEnabledExtensionNames: pinnedStrings(&pin, names),
 	}
 	if r := call(in.CreateDevice, uintptr(p), uintptr(unsafe.Pointer(ci)), 0, uintptr(unsafe.Pointer(&d.handle))); r != Success {
@@ -75,8 +89,11 @@ func CreateDevice(handle Instance, p PhysicalDevice, info *Info) (Device, Result
 		call(d.DestroyDevice, d.handle, 0)
 		return 0, ErrorIncompatibleDriver
 	}
-	for i := range priorities {
+	for i := range d.computing {
 		call(d.GetDeviceQueue, d.handle, uintptr(d.family), uintptr(i), uintptr(unsafe.Pointer(&d.queues[i])))
+	}
+	for i, c := range d.copying {
+		call(d.GetDeviceQueue, d.handle, uintptr(c.Family), uintptr(c.Index), uintptr(unsafe.Pointer(&d.queues[d.computing+i])))
 	}
 	return Device(keep(&d.pin, d)), Success
 }
@@ -136,6 +153,10 @@ func createBuffer(handle Device, size uint64, address bool, next *abi.ExternalMe
 	}
 	if next != nil {
 		ci.PNext = pinned(&pin, next)
+	}
+	if len(d.families) > 1 {
+		ci.SharingMode, ci.QueueFamilyIndexCount = abi.SharingModeConcurrent, uint32(len(d.families))
+		ci.PQueueFamilyIndices = pinnedSlice(&pin, d.families)
 	}
 	var b Buffer
 	if r := call(d.CreateBuffer, d.handle, uintptr(unsafe.Pointer(ci)), 0, uintptr(unsafe.Pointer(&b))); r != Success {

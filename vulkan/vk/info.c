@@ -22,6 +22,22 @@ static uint32_t pick_family(nxvk_instance *in, VkPhysicalDevice gpu, uint32_t *t
 	return best;
 }
 
+// pick_copy_queues finds queues that do nothing but copy: two of a family. Those of other families, for video or optical
+// flow, copy as well.
+static void pick_copy_queues(nxvk_instance *in, VkPhysicalDevice gpu, nxvk_info *out) {
+	VkQueueFamilyProperties f[NXVK_MAX_FAMILIES];
+	uint32_t n = NXVK_MAX_FAMILIES, only = UINT32_MAX;
+	in->GetPhysicalDeviceQueueFamilyProperties(gpu, &n, f);
+	for (uint32_t i = 0; i < n && only == UINT32_MAX; i++) {
+		VkQueueFlags what = f[i].queueFlags & ~(VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT);
+		if (what == VK_QUEUE_TRANSFER_BIT && f[i].queueCount) only = i;
+	}
+	if (only == UINT32_MAX) return;
+	out->copy_family[0] = out->copy_family[1] = only;
+	out->copy_index[1] = 1;
+	out->copy_queues = f[only].queueCount > 1 ? 2 : 1;
+}
+
 uint32_t nxvk_extensions(nxvk_instance *in, VkPhysicalDevice gpu, VkExtensionProperties **out) {
 	uint32_t n = 0;
 	in->EnumerateDeviceExtensionProperties(gpu, NULL, &n, NULL);
@@ -163,6 +179,7 @@ void nxvk_get_info(nxvk_instance *in, uint64_t handle, nxvk_info *out) {
 	if (out->api > in->api) out->api = in->api;
 	uint32_t timestamps;
 	out->family = pick_family(in, gpu, &timestamps, &out->queues);
+	pick_copy_queues(in, gpu, out);
 	copy_memory(in, gpu, out);
 	if (base.apiVersion < VK_API_VERSION_1_2) return;
 

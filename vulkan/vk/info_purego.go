@@ -12,13 +12,17 @@ import (
 // maxMatrices is how many shapes of cooperative matrices are listed.
 const maxMatrices = 256
 
-// pickFamily prefers a family that computes and does not draw: its queues
-// have lower latency and overlap with one another.
-func (in *instance) pickFamily(p PhysicalDevice) (family, queues uint32, timestamps bool) {
-	list := enumerate(func(n *uint32, list *abi.QueueFamilyProperties) Result {
+func (in *instance) families(p PhysicalDevice) []abi.QueueFamilyProperties {
+	return enumerate(func(n *uint32, list *abi.QueueFamilyProperties) Result {
 		call(in.GetPhysicalDeviceQueueFamilyProperties, uintptr(p), uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(list)))
 		return Success
 	})
+}
+
+// pickFamily prefers a family that computes and does not draw: its queues
+// have lower latency and overlap with one another.
+func (in *instance) pickFamily(p PhysicalDevice) (family, queues uint32, timestamps bool) {
+	list := in.families(p)
 	best := -1
 	for i, f := range list {
 		if f.QueueFlags&abi.QueueCompute == 0 || f.QueueCount == 0 {
@@ -33,6 +37,17 @@ func (in *instance) pickFamily(p PhysicalDevice) (family, queues uint32, timesta
 		return ^uint32(0), 0, false
 	}
 	return uint32(best), list[best].QueueCount, list[best].TimestampValidBits == 64
+}
+
+// pickCopyQueues finds queues that do nothing but copy: two of a family. Those of other families, for video or optical flow,
+// copy as well.
+func (in *instance) pickCopyQueues(p PhysicalDevice) []CopyQueue {
+	for i, f := range in.families(p) {
+		if f.QueueFlags&^(abi.QueueSparseBinding|abi.QueueProtected) == abi.QueueTransfer && f.QueueCount > 0 {
+			return []CopyQueue{{uint32(i), 0}, {uint32(i), 1}}[:min(f.QueueCount, 2)]
+		}
+	}
+	return nil
 }
 
 func (in *instance) extensions(p PhysicalDevice) []abi.ExtensionProperties {
@@ -51,6 +66,7 @@ func GetPhysicalDeviceInfo(handle Instance, p PhysicalDevice) Info {
 	out.API = min(base.ApiVersion, in.api)
 	var timestamps bool
 	out.Family, out.Queues, timestamps = in.pickFamily(p)
+	out.CopyQueues = in.pickCopyQueues(p)
 	out.setMemory(in, p)
 	if base.ApiVersion < abi.Version12 {
 		return out

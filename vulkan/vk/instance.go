@@ -132,6 +132,9 @@ func goInfo(c *C.nxvk_info) Info {
 		OffsetAligned: uint64(c.offset_align), ImportAligned: uint64(c.import_align),
 		TimestampPeriod: float32(c.timestamp_period),
 	}
+	for k := range int(c.copy_queues) {
+		i.CopyQueues = append(i.CopyQueues, CopyQueue{uint32(c.copy_family[k]), uint32(c.copy_index[k])})
+	}
 	for k := range 16 {
 		i.UUID[k], i.CacheUUID[k] = byte(c.uuid[k]), byte(c.cache_uuid[k])
 	}

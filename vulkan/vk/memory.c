@@ -15,6 +15,9 @@ int32_t nxvk_create_buffer(
 		.size = size,
 		.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
 				 VK_BUFFER_USAGE_TRANSFER_DST_BIT | (address ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0),
+		.sharingMode = d->distinct > 1 ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+		.queueFamilyIndexCount = d->distinct > 1 ? d->distinct : 0,
+		.pQueueFamilyIndices = d->families,
 	};
 	VkBuffer b;
 	VkResult r = d->CreateBuffer(d->handle, &ci, NULL, &b);
@@ -32,8 +35,7 @@ void nxvk_destroy_buffer(nxvk_device *d, uint64_t buffer) {
 }
 
 // allocate allocates memory, from what next says where that is not NULL.
-static int32_t allocate(
-	nxvk_device *d, uint64_t size, uint32_t type, int address, const void *next, uint64_t *memory) {
+static int32_t allocate(nxvk_device *d, uint64_t size, uint32_t type, int address, const void *next, uint64_t *memory) {
 	VkMemoryAllocateFlagsInfo flags = {
 		.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
 		.pNext = next,

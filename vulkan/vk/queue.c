@@ -36,14 +36,14 @@ int32_t nxvk_wait(nxvk_device *d, uint64_t sem, uint64_t value, uint64_t timeout
 
 int32_t nxvk_submit(nxvk_device *d, uint32_t queue, nxvk_recorder *r, uint64_t sem, uint64_t value,
 	const nxvk_point *after, uint32_t n) {
-	VkSemaphore s = NXVK_H(VkSemaphore, sem), waits[NXVK_MAX_QUEUES];
-	uint64_t values[NXVK_MAX_QUEUES];
-	VkPipelineStageFlags stages[NXVK_MAX_QUEUES];
-	if (n > NXVK_MAX_QUEUES || queue >= NXVK_MAX_QUEUES) return VK_ERROR_TOO_MANY_OBJECTS;
+	VkSemaphore s = NXVK_H(VkSemaphore, sem), waits[NXVK_ALL_QUEUES];
+	uint64_t values[NXVK_ALL_QUEUES];
+	VkPipelineStageFlags stages[NXVK_ALL_QUEUES];
+	if (n > NXVK_ALL_QUEUES || queue >= d->computing + d->copying) return VK_ERROR_TOO_MANY_OBJECTS;
 	for (uint32_t i = 0; i < n; i++) {
 		waits[i] = NXVK_H(VkSemaphore, after[i].sem);
 		values[i] = after[i].value;
-		stages[i] = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+		stages[i] = VK_PIPELINE_STAGE_TRANSFER_BIT | (r->copies ? 0 : VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
 	}
 	VkTimelineSemaphoreSubmitInfo ti = {
 		.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,

@@ -17,10 +17,11 @@ var (
 
 func (r Recorder) c() *C.nxvk_recorder { return *(**C.nxvk_recorder)(unsafe.Pointer(&r)) }
 
-// CreateRecorder creates a command buffer with its pools.
-func CreateRecorder(d Device) (Recorder, Result) {
+// CreateRecorder creates a command buffer with its pools: for queues that compute where copies is 0, or for a queue that
+// copies, from 1 on.
+func CreateRecorder(d Device, copies int) (Recorder, Result) {
 	var out *C.nxvk_recorder
-	r := Result(C.nxvk_create_recorder(d.c(), &out))
+	r := Result(C.nxvk_create_recorder(d.c(), C.uint32_t(copies), &out))
 	return Recorder(uintptr(unsafe.Pointer(out))), r
 }
 
@@ -58,7 +59,7 @@ func WaitSemaphores(d Device, s Semaphore, value, ns uint64) Result {
 }
 
 // QueueSubmit submits a recorded command buffer to a queue. It begins when other
-// timelines have reached points, at most [MaxQueues], and sets its own to value when
+// timelines have reached points, at most one for each queue, and sets its own to value when
 // done. The caller serialises submissions to a queue.
 func QueueSubmit(d Device, queue int, r Recorder, s Semaphore, value uint64, after []Point) Result {
 	return Result(C.nxvk_submit(d.c(), C.uint32_t(queue), r.c(), C.uint64_t(s), C.uint64_t(value),

@@ -58,15 +58,15 @@ func WaitSemaphores(handle Device, s Semaphore, value, ns uint64) Result {
 type submission struct {
 	info     abi.SubmitInfo
 	timeline abi.TimelineSemaphoreSubmitInfo
-	waits    [MaxQueues]Semaphore
-	values   [MaxQueues]uint64
-	stages   [MaxQueues]uint32
+	waits    [allQueues]Semaphore
+	values   [allQueues]uint64
+	stages   [allQueues]uint32
 	signal   Semaphore
 	value    uint64
 }
 
 // link points the structures at one another and at the command buffer.
-func (s *submission) link(buffer *uintptr) {
+func (s *submission) link(buffer *uintptr, stage uint32) {
 	s.timeline = abi.TimelineSemaphoreSubmitInfo{
 		SType:                     abi.TypeTimelineSemaphoreSubmitInfo,
 		PWaitSemaphoreValues:      unsafe.Pointer(&s.values),
@@ -74,7 +74,7 @@ func (s *submission) link(buffer *uintptr) {
 		PSignalSemaphoreValues:    unsafe.Pointer(&s.value),
 	}
 	for i := range s.stages {
-		s.stages[i] = abi.PipelineStageComputeShader | abi.PipelineStageTransfer
+		s.stages[i] = stage
 	}
 	s.info = abi.SubmitInfo{
 		SType:                abi.TypeSubmitInfo,
@@ -89,13 +89,13 @@ func (s *submission) link(buffer *uintptr) {
 }
 
 // QueueSubmit submits a recorded command buffer to a queue. It begins when other
-// timelines have reached points, at most [MaxQueues], and sets its own to value when
+// timelines have reached points, at most one for each queue, and sets its own to value when
 // done. The caller serialises submissions to a queue.
 func QueueSubmit(handle Device, queue int, rec Recorder, sem Semaphore, value uint64, after []Point) Result {
-	if len(after) > MaxQueues || queue >= MaxQueues {
+	d, r := handle.get(), rec.get()
+	if len(after) > allQueues || queue >= d.computing+len(d.copying) {
 		return ErrorTooManyObjects
 	}
-	d, r := handle.get(), rec.get()
 	s := &r.submission
 	for i, p := range after {
 		s.waits[i], s.values[i] = p.Semaphore, p.Value

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include "vk.h"
 
-int32_t nxvk_create_recorder(nxvk_device *d, nxvk_recorder **out) {
+int32_t nxvk_create_recorder(nxvk_device *d, uint32_t copies, nxvk_recorder **out) {
 	nxvk_recorder *r = calloc(1, sizeof *r);
+	r->copies = copies && copies <= d->copying;
 	VkCommandPoolCreateInfo pi = {
 		.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
 		.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
-		.queueFamilyIndex = d->family,
+		.queueFamilyIndex = r->copies ? d->copy_family[copies - 1] : d->family,
 	};
 	VkResult res = d->CreateCommandPool(d->handle, &pi, NULL, &r->pool);
 	if (res != VK_SUCCESS) {
@@ -41,25 +42,26 @@ void nxvk_destroy_recorder(nxvk_device *d, nxvk_recorder *r) {
 
 // Compute and transfer stages together cost what compute alone does; wider
 // scopes (ALL_COMMANDS, MEMORY_*) cost more than twice as much on NVIDIA.
-static void barrier(nxvk_device *d, VkCommandBuffer cb) {
-	static const VkMemoryBarrier b = {
+static void barrier(nxvk_device *d, nxvk_recorder *r) {
+	VkPipelineStageFlags s = VK_PIPELINE_STAGE_TRANSFER_BIT | (r->copies ? 0 : VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+	VkAccessFlags reads = r->copies ? 0 : VK_ACCESS_SHADER_READ_BIT,
+				  writes = r->copies ? 0 : VK_ACCESS_SHADER_WRITE_BIT;
+	VkMemoryBarrier b = {
 		.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-		.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
-		.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-						 VK_ACCESS_TRANSFER_WRITE_BIT,
+		.srcAccessMask = writes | VK_ACCESS_TRANSFER_WRITE_BIT,
+		.dstAccessMask = reads | writes | VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
 	};
-	VkPipelineStageFlags s = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-	d->CmdPipelineBarrier(cb, s, s, 0, 1, &b, 0, NULL, 0, NULL);
+	d->CmdPipelineBarrier(r->buffer, s, s, 0, 1, &b, 0, NULL, 0, NULL);
 }
 
-static void host_barrier(nxvk_device *d, VkCommandBuffer cb) {
-	static const VkMemoryBarrier b = {
+static void host_barrier(nxvk_device *d, nxvk_recorder *r) {
+	VkPipelineStageFlags s = VK_PIPELINE_STAGE_TRANSFER_BIT | (r->copies ? 0 : VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+	VkMemoryBarrier b = {
 		.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-		.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+		.srcAccessMask = (r->copies ? 0 : VK_ACCESS_SHADER_WRITE_BIT) | VK_ACCESS_TRANSFER_WRITE_BIT,
 		.dstAccessMask = VK_ACCESS_HOST_READ_BIT,
 	};
-	d->CmdPipelineBarrier(cb, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-		VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &b, 0, NULL, 0, NULL);
+	d->CmdPipelineBarrier(r->buffer, s, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &b, 0, NULL, 0, NULL);
 }
 
 #define MAX_BINDINGS 32
@@ -141,7 +143,7 @@ static void query_result(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c) {
 static int32_t record(
 	nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *c, uint64_t *bound, const uint8_t *push, const nxvk_bind *binds) {
 	VkCommandBuffer cb = r->buffer;
-	if (c->barrier) barrier(d, cb);
+	if (c->barrier) barrier(d, r);
 	switch (c->op) {
 	case NXVK_DISPATCH: {
 		if (*bound != c->a) {
@@ -173,7 +175,7 @@ static int32_t record(
 		query_result(d, r, c);
 		return VK_SUCCESS;
 	case NXVK_HOST_BARRIER:
-		host_barrier(d, cb);
+		host_barrier(d, r);
 		return VK_SUCCESS;
 	}
 	return VK_ERROR_UNKNOWN;

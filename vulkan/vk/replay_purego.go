@@ -20,6 +20,7 @@ type recorder struct {
 	sets     []uint64 // descriptor pools; grows while recording, reset as a whole
 	setsUsed int
 	queries  uint64
+	copies   bool // for queues that only copy
 
 	args       [maxArgs]uintptr
 	region     abi.BufferCopy
@@ -44,11 +45,16 @@ func (r *recorder) call(f uintptr, args ...uintptr) Result {
 	return Result(int32(uint32(v)))
 }
 
-// CreateRecorder creates a command buffer with its pools.
-func CreateRecorder(handle Device) (Recorder, Result) {
-	d, r := handle.get(), &recorder{}
+// CreateRecorder creates a command buffer with its pools: for queues that compute where copies is 0, or for a queue that
+// copies, from 1 on.
+func CreateRecorder(handle Device, copies int) (Recorder, Result) {
+	d := handle.get()
+	r, family := &recorder{copies: copies > 0 && copies <= len(d.copying)}, d.family
+	if r.copies {
+		family = d.copying[copies-1].Family
+	}
 	pi := &abi.CommandPoolCreateInfo{
-		SType: abi.TypeCommandPoolCreateInfo, Flags: abi.CommandPoolCreateTransient, QueueFamilyIndex: d.family,
+		SType: abi.TypeCommandPoolCreateInfo, Flags: abi.CommandPoolCreateTransient, QueueFamilyIndex: family,
 	}
 	if res := call(d.CreateCommandPool, d.handle, uintptr(unsafe.Pointer(pi)), 0, uintptr(unsafe.Pointer(&r.pool))); res != Success {
 		return 0, res
@@ -66,7 +72,7 @@ func CreateRecorder(handle Device) (Recorder, Result) {
 
 // link points the structures of a recorder at one another.
 func (r *recorder) link() {
-	r.submission.link(&r.buffer)
+	r.submission.link(&r.buffer, uint32(r.stages()))
 	r.allocation = abi.DescriptorSetAllocateInfo{
 		SType: abi.TypeDescriptorSetAllocateInfo, DescriptorSetCount: 1, PSetLayouts: unsafe.Pointer(&r.layout),
 	}
@@ -136,12 +142,30 @@ func (r *recorder) reset(d *device, queries int) Result {
 // scopes (ALL_COMMANDS, MEMORY_*) cost more than twice as much on NVIDIA.
 const stages = uintptr(abi.PipelineStageComputeShader | abi.PipelineStageTransfer)
 
+// stages are those at which the commands of a recorder work.
+func (r *recorder) stages() uintptr {
+	if r.copies {
+		return uintptr(abi.PipelineStageTransfer)
+	}
+	return stages
+}
+
 // Barriers between commands, and before the host reads. Variables of a package do not move.
 var (
 	commandBarrier = abi.MemoryBarrier{
 		SType:         abi.TypeMemoryBarrier,
 		SrcAccessMask: abi.AccessShaderWrite | abi.AccessTransferWrite,
 		DstAccessMask: abi.AccessShaderRead | abi.AccessShaderWrite | abi.AccessTransferRead | abi.AccessTransferWrite,
+	}
+	copyBarrier = abi.MemoryBarrier{
+		SType:         abi.TypeMemoryBarrier,
+		SrcAccessMask: abi.AccessTransferWrite,
+		DstAccessMask: abi.AccessTransferRead | abi.AccessTransferWrite,
+	}
+	hostCopyBarrier = abi.MemoryBarrier{
+		SType:         abi.TypeMemoryBarrier,
+		SrcAccessMask: abi.AccessTransferWrite,
+		DstAccessMask: abi.AccessHostRead,
 	}
 	hostBarrier = abi.MemoryBarrier{
 		SType:         abi.TypeMemoryBarrier,
@@ -161,8 +185,12 @@ type replay struct {
 
 func (p *replay) record(c *Cmd) Result {
 	d, r := p.d, p.r
+	between, last := &commandBarrier, &hostBarrier
+	if r.copies {
+		between, last = &copyBarrier, &hostCopyBarrier
+	}
 	if c.Barrier != 0 {
-		r.call(d.CmdPipelineBarrier, r.buffer, stages, stages, 0, 1, uintptr(unsafe.Pointer(&commandBarrier)), 0, 0, 0, 0)
+		r.call(d.CmdPipelineBarrier, r.buffer, r.stages(), r.stages(), 0, 1, uintptr(unsafe.Pointer(between)), 0, 0, 0, 0)
 	}
 	switch c.Op {
 	case OpDispatch:
@@ -178,8 +206,8 @@ func (p *replay) record(c *Cmd) Result {
 		r.call(d.CmdCopyQueryPoolResults, r.buffer, uintptr(r.queries), uintptr(c.X), 1, uintptr(c.B), uintptr(c.D), 8,
 			uintptr(abi.QueryResult64Bit|abi.QueryResultWait))
 	case OpHostBarrier:
-		r.call(d.CmdPipelineBarrier, r.buffer, stages, uintptr(abi.PipelineStageHost), 0,
-			1, uintptr(unsafe.Pointer(&hostBarrier)), 0, 0, 0, 0)
+		r.call(d.CmdPipelineBarrier, r.buffer, r.stages(), uintptr(abi.PipelineStageHost), 0,
+			1, uintptr(unsafe.Pointer(last)), 0, 0, 0, 0)
 	default:
 		return ErrorUnknown
 	}

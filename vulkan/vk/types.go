@@ -114,6 +114,9 @@ type MatrixShape struct {
 	Saturating                      bool
 }
 
+// CopyQueue is a queue for copies: one of a family.
+type CopyQueue struct{ Family, Index uint32 }
+
 // Info has the properties, features and limits of a physical device.
 type Info struct {
 	Name, Driver, DriverInfo               string
@@ -134,6 +137,7 @@ type Info struct {
 	Types                                  []MemoryType
 	Heaps                                  []MemoryHeap
 	Matrices                               []MatrixShape
+	CopyQueues                             []CopyQueue // queues for copies alone, or those that a device gets
 }
 
 // Ops of a [Cmd].
@@ -166,8 +170,12 @@ type Cmd struct {
 	_             uint32
 }
 
-// MaxQueues is the largest number of queues of a device.
-const MaxQueues = 8
+// MaxQueues and MaxCopyQueues are the largest numbers of queues of a device that compute, and that only copy.
+const (
+	MaxQueues     = 8
+	MaxCopyQueues = 4
+	allQueues     = MaxQueues + MaxCopyQueues
+)
 
 // Point is a value of a timeline.
 type Point struct {

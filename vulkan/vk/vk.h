@@ -43,6 +43,9 @@
 // clang-format on
 
 #define NXVK_MAX_QUEUES 8
+#define NXVK_MAX_COPY_QUEUES 4
+#define NXVK_MAX_FAMILIES 32
+#define NXVK_ALL_QUEUES (NXVK_MAX_QUEUES + NXVK_MAX_COPY_QUEUES)
 
 #define NXVK_FIELD(name) PFN_vk##name name;
 
@@ -58,8 +61,10 @@ typedef struct {
 
 typedef struct {
 	VkDevice handle;
-	VkQueue queues[NXVK_MAX_QUEUES];
-	uint32_t family;
+	VkQueue queues[NXVK_ALL_QUEUES]; // those that copy follow those that compute
+	uint32_t computing, copying;	 // how many queues there are of either kind
+	uint32_t family, copy_family[NXVK_MAX_COPY_QUEUES];
+	uint32_t families[1 + NXVK_MAX_COPY_QUEUES], distinct; // those above, each once
 	NXVK_DEVICE_FUNCS(NXVK_FIELD)
 	NXVK_OPTIONAL_FUNCS(NXVK_FIELD)
 } nxvk_device;
@@ -106,6 +111,7 @@ typedef struct {
 	uint8_t uuid[16], cache_uuid[16];
 	uint32_t kind, vendor, device, api, driver_version, driver_id;
 	uint32_t features, family, queues; // queues that the family has
+	uint32_t copy_queues, copy_family[NXVK_MAX_COPY_QUEUES], copy_index[NXVK_MAX_COPY_QUEUES];
 	uint32_t max_push, max_bindings, shared, max_invocations, max_size[3], max_count[3];
 	uint32_t subgroup, subgroup_min, subgroup_max, subgroup_ops;
 	uint64_t max_range, max_alloc, offset_align, import_align;
@@ -142,6 +148,7 @@ typedef struct {
 	VkDescriptorPool *sets; // grows while recording, reset as a whole
 	uint32_t sets_len, sets_used;
 	VkQueryPool queries;
+	bool copies; // for queues that only copy
 } nxvk_recorder;
 
 #define NXVK_MAX_QUERIES 64
@@ -178,7 +185,7 @@ int32_t nxvk_create_pipeline(nxvk_device *d, const uint32_t *code, size_t words,
 	const uint32_t *spec, uint32_t specs, uint32_t subgroup, int base, uint64_t *out);
 void nxvk_destroy_pipeline(nxvk_device *d, uint64_t pipeline);
 
-int32_t nxvk_create_recorder(nxvk_device *d, nxvk_recorder **out);
+int32_t nxvk_create_recorder(nxvk_device *d, uint32_t copies, nxvk_recorder **out);
 void nxvk_destroy_recorder(nxvk_device *d, nxvk_recorder *r);
 int32_t nxvk_replay(nxvk_device *d, nxvk_recorder *r, const nxvk_cmd *cmds, uint32_t n, const uint8_t *push,
 	const nxvk_bind *binds, uint32_t queries, bool once);

@@ -26,6 +26,7 @@ type Target struct {
 // Config is what a Receiver works with.
 type Config struct {
 	Copy  func(to, from []byte, then func(error)) // copies on another goroutine and calls then on that of the Receiver
+	Post  func(func())                            // runs a function on the goroutine of the Receiver
 	Error func(error) error                       // gives an error of package vulkan its kind
 	Done  func(error)                             // is called once: the value is there, or never will be. The Receiver then uses no memory
 }
@@ -33,15 +34,16 @@ type Config struct {
 // Receiver copies the chunks of a value into memory of a device. All methods are for the goroutine of
 // its Executor.
 type Receiver struct {
-	cfg    Config
-	to     Target
-	host   []byte // the memory where the host writes it; nil where the device copies
-	chunks []Chunk
-	at     int // bytes of the first chunk that are copied
-	left   int // bytes of the value that are not
-	busy   bool
-	err    error
-	done   bool
+	cfg     Config
+	to      Target
+	host    []byte // the memory where the host writes it; nil where the device copies
+	chunks  []Chunk
+	at      int // bytes of the first chunk that are copied
+	left    int // bytes of the value that are not
+	drawing int // chunks that the device copies out of their slots
+	busy    bool
+	err     error
+	done    bool
 }
 
 // NewReceiver returns a Receiver of a value of size bytes.
@@ -57,6 +59,9 @@ func NewReceiver(cfg Config, to Target, size int) *Receiver {
 func (r *Receiver) Take(c Chunk) {
 	if r.done || r.err != nil {
 		c.Release()
+		return
+	}
+	if c.Slot != nil && r.to.Device != nil && r.draw(c) {
 		return
 	}
 	r.chunks = append(r.chunks, c)
@@ -83,6 +88,7 @@ func (r *Receiver) work() {
 	case r.done || r.busy:
 	case r.err != nil:
 		r.finish()
+	case r.drawing > 0 && (r.left == 0 || len(r.chunks) == 0):
 	case r.left == 0:
 		r.complete()
 	case len(r.chunks) == 0:

@@ -17,46 +17,69 @@ const (
 type Chunk struct {
 	Offset  int // bytes
 	Bytes   []byte
+	Own     bool  // whoever has the chunk may write to the bytes
+	Slot    *Slot // whose memory the bytes are, where other devices may import that; else nil
 	Release func()
 }
 
 // Sender lends the bytes of a value to a Receiver. All methods are for the goroutine of its Executor.
 type Sender struct {
 	feeds   *feed.Feeds // nil where there is no device
+	slots   *Slots      // of the device; nil where it imports no memory
 	post    func(func())
 	end     func() // is called once, when the Sender holds nothing any more
 	mem     *store.Storage
 	size    int
 	deliver func(Chunk, error) // nil before Start
 
-	feed  *feed.Feed // what the device does for it; nil where the host has the bytes
-	next  int        // the offset of the chunk that is read back next
-	lent  int        // chunks that are read back or that the Receiver has
-	over  bool       // no more chunks are lent
-	ended bool
+	chunk   int        // bytes of a chunk
+	sharing bool       // of which each is in a slot
+	feed    *feed.Feed // what the device does for it; nil where the host has the bytes
+	next    int        // the offset of the chunk that is read back next
+	lent    int        // chunks that are read back or that the Receiver has
+	over    bool       // no more chunks are lent
+	ended   bool
 }
 
 // NewSender holds the memory of a value of size bytes, until all of it has been sent or Stop is
-// called. post runs a function on the goroutine of the Executor, from any other one. end is called
+// called. slots are those of the device, nil where it has none. post runs a function on the goroutine of the Executor, from any other one. end is called
 // when the memory is not held any more.
-func NewSender(feeds *feed.Feeds, post func(func()), m *store.Storage, size int, end func()) *Sender {
+func NewSender(feeds *feed.Feeds, slots *Slots, post func(func()), m *store.Storage, size int, end func()) *Sender {
 	m.Retain()
-	return &Sender{feeds: feeds, post: post, mem: m, size: size, end: end}
+	return &Sender{feeds: feeds, slots: slots, post: post, mem: m, size: size, end: end}
 }
 
 // Start sends the value. deliver gets all its chunks, in any order, or an error, after which nothing
-// comes.
-func (s *Sender) Start(deliver func(Chunk, error)) {
+// comes. With shared the chunks of a device are in memory that other devices import.
+func (s *Sender) Start(shared bool, deliver func(Chunk, error)) {
 	if s.over || s.deliver != nil {
 		return
 	}
 	s.deliver = deliver
+	if shared && s.slots != nil && s.mem.Host == nil && s.size > Small {
+		s.share()
+		return
+	}
+	s.send(ChunkBytes)
+}
+
+// Send is Start with chunks of a size, in memory of the host.
+func (s *Sender) Send(chunk int, deliver func(Chunk, error)) {
+	if s.over || s.deliver != nil {
+		return
+	}
+	s.deliver = deliver
+	s.send(chunk)
+}
+
+func (s *Sender) send(chunk int) {
+	s.chunk = chunk
 	if s.mem.Host != nil {
 		s.lendHost()
 		return
 	}
 	s.feed = s.feeds.Feed(nil, nil) // a deadline of the session does not take it back
-	for range window {
+	for range window * max(1, min(ChunkBytes/chunk, 8)) {
 		s.fetch()
 	}
 }
@@ -73,10 +96,10 @@ func (s *Sender) lendHost() {
 			return
 		}
 		s.next = s.size
-		for at := 0; at < s.size; at += ChunkBytes {
+		for at := 0; at < s.size; at += s.chunk {
 			s.lent++
 			s.mem.Pins++
-			s.deliver(Chunk{Offset: at, Bytes: s.mem.Host[at:min(at+ChunkBytes, s.size)], Release: func() { s.post(back) }}, nil)
+			s.deliver(Chunk{Offset: at, Bytes: s.mem.Host[at:min(at+s.chunk, s.size)], Release: func() { s.post(back) }}, nil)
 		}
 		back()
 	}
@@ -92,9 +115,18 @@ func (s *Sender) fetch() {
 	if s.over || s.next == s.size {
 		return
 	}
-	at, n := s.next, min(ChunkBytes, s.size-s.next)
+	at, n := s.next, min(s.chunk, s.size-s.next)
 	s.next += n
 	s.lent++
+	if s.sharing && s.slots != nil {
+		s.fill(at, n)
+	} else {
+		s.read(at, n)
+	}
+}
+
+// read has the device read a chunk back, and lends that.
+func (s *Sender) read(at, n int) {
 	s.feed.Fetch(s.mem, at, n, s.size <= Small, func(data []byte, release func(), err error) {
 		if err != nil || s.over {
 			if err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/synth"
@@ -55,6 +56,20 @@ func New(cfg Config) *Feeds {
 // Own is the feed of what no session asks for.
 func (fs *Feeds) Own() *Feed { return fs.own }
 
+// Warm submits a kernel without work.
+func (fs *Feeds) Warm(k *kernels.Kernel) (vulkan.Ticket, error) {
+	stream := fs.own.Stream()
+	b, err := stream.Alloc(16)
+	if err != nil {
+		return vulkan.Ticket{}, err
+	}
+	defer b.Free()
+	if err := stream.Warm(k.Pipeline(), b); err != nil {
+		return vulkan.Ticket{}, err
+	}
+	return fs.own.Submit()
+}
+
 // Feed returns a feed for a session, or for nobody where that is nil. late is told when a
 // deadline has had the work of the feed cancelled.
 func (fs *Feeds) Feed(s *store.Session, late func(error)) *Feed {
@@ -64,6 +79,15 @@ func (fs *Feeds) Feed(s *store.Session, late func(error)) *Feed {
 	}
 	return f
 }
+
+// CopyFeed returns a feed for nobody that only copies, on one of the queues that the device has for that
+// (vulkan.Device.CopyStream).
+func (fs *Feeds) CopyFeed(queue int) *Feed {
+	return &Feed{feeds: fs, stream: fs.dev.CopyStream(queue)}
+}
+
+// Device is the device, nil on a machine without one.
+func (fs *Feeds) Device() *vulkan.Device { return fs.dev }
 
 // Lost returns why the device is gone, or nil.
 func (fs *Feeds) Lost() error { return fs.lost }
@@ -78,7 +102,7 @@ func (fs *Feeds) Error(err error) error {
 	case errors.Is(err, vulkan.ErrDeviceLost):
 		fs.lost = &wire.Fault{Kind: wire.DeviceLost, Err: err}
 		return fs.lost
-	case errors.Is(err, vulkan.ErrOutOfMemory):
+	case errors.Is(err, vulkan.ErrOutOfMemory), errors.Is(err, vulkan.ErrTooLarge):
 		return &wire.Fault{Kind: wire.OutOfMemory, Err: err}
 	}
 	return &wire.Fault{Kind: wire.Internal, Err: err}

@@ -17,6 +17,8 @@ type call struct {
 	t        ops.Type   // of its operand
 	parties  []member   // that have entered, in the order of the group once all have
 	failed   error
+	here     int                     // ranks of this node
+	far      *far                    // the part of other nodes; nil where all ranks are of this one
 	exchange *exchange               // what it is where the devices share memory; nil where the host passes chunks on
 	chunks   map[int][]devcopy.Chunk // of a reduction, by offset, then in the order of the group; nil Bytes have not come
 }
@@ -36,7 +38,13 @@ type Entry struct {
 }
 
 func newCall(mt *meeting, seq int, in *ops.Instr, t ops.Type) *call {
-	return &call{meeting: mt, seq: seq, group: in.Attrs[0], in: in, t: t, chunks: make(map[int][]devcopy.Chunk)}
+	c := &call{meeting: mt, seq: seq, group: in.Attrs[0], in: in, t: t, chunks: make(map[int][]devcopy.Chunk)}
+	for _, r := range c.group {
+		if mt.mesh.here(r) {
+			c.here++
+		}
+	}
+	return c
 }
 
 func (c *call) has(rank int) bool {
@@ -88,6 +96,9 @@ func (c *call) fail(err error, after *actions) {
 		}
 	}
 	c.chunks = nil
+	if c.far != nil {
+		c.far.fail(err, after)
+	}
 	if c.exchange != nil {
 		c.exchange.abort(after)
 	}
@@ -110,6 +121,14 @@ func (c *call) begin(after *actions) {
 	w.next(after)
 }
 
+// chunkBytes is the size of the chunks in which operands are sent.
+func (c *call) chunkBytes() int {
+	if c.far != nil {
+		return WireBytes
+	}
+	return devcopy.ChunkBytes
+}
+
 // send has the ranks send their operands.
 func (c *call) send(after *actions) {
 	for _, m := range c.parties {
@@ -118,7 +137,7 @@ func (c *call) send(after *actions) {
 		}
 		e := &Entry{call: c, at: m.at}
 		m.tell(after, func() {
-			m.party.Send(func(k devcopy.Chunk, err error) {
+			m.party.Send(c.chunkBytes(), func(k devcopy.Chunk, err error) {
 				if err != nil {
 					e.Fail(err)
 					return

@@ -9,7 +9,7 @@ import (
 )
 
 // combine applies a pointwise operation to chunks of all ranks, in their order. Sums and products of bf16 and
-// f16 are rounded once, at the end: they are computed in f32.
+// f16 are rounded once, at the end: they are computed in f32. The result takes the place of a chunk that may be written.
 func combine(w *sched.Worker, op ops.Op, d ops.DType, list []devcopy.Chunk) ([]byte, error) {
 	n := len(list[0].Bytes) / d.Size()
 	in := ops.Type{DType: d, Shape: ops.Shape{n}}
@@ -19,7 +19,12 @@ func combine(w *sched.Worker, op ops.Op, d ops.DType, list []devcopy.Chunk) ([]b
 	}
 	sum := fallback.Value{Type: in, Data: list[0].Bytes}
 	for _, k := range list[1:] {
-		next := dense.New(acc)
+		var next fallback.Value
+		if k.Own && acc.DType == d {
+			next = fallback.Value{Type: in, Data: k.Bytes}
+		} else {
+			next = dense.New(acc)
+		}
 		if err := apply(w, op, []fallback.Value{sum, {Type: in, Data: k.Bytes}}, next); err != nil {
 			return nil, err
 		}

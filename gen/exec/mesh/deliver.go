@@ -12,8 +12,17 @@ import (
 // goroutine that brings the last part of so much combines it itself.
 const HostBytes = 64 << 10
 
-// arrived passes a chunk of the operand of one rank on.
+// arrived passes a chunk of the operand of one rank of this node on.
 func (c *call) arrived(from int, k devcopy.Chunk) {
+	if c.far != nil {
+		c.far.local(from, k)
+		return
+	}
+	c.pass(from, k)
+}
+
+// pass passes a chunk of the operand of one rank on to the ranks of this node.
+func (c *call) pass(from int, k devcopy.Chunk) {
 	if len(c.in.Attrs) == 1 {
 		c.deliver(from, k)
 		return
@@ -50,14 +59,24 @@ func (c *call) reduce(list []devcopy.Chunk) {
 		return err
 	}
 	done := func(err error) {
+		free := func() {}
 		for _, k := range list {
+			if k.Own && len(out) > 0 && &k.Bytes[0] == &out[0] { // the result is in its place
+				free = k.Release
+				continue
+			}
 			k.Release()
 		}
 		if err != nil {
 			(&Entry{call: c, at: -1}).Fail(failed("the node could not combine the operands: %w", err))
 			return
 		}
-		c.deliver(0, devcopy.Chunk{Offset: list[0].Offset, Bytes: out, Release: func() {}})
+		sum := devcopy.Chunk{Offset: list[0].Offset, Bytes: out, Release: free}
+		if c.far != nil {
+			c.far.combined(sum)
+			return
+		}
+		c.deliver(0, sum)
 	}
 	if len(list[0].Bytes) <= HostBytes {
 		done(work(nil))

@@ -12,20 +12,24 @@ import (
 // Meshes are the meshes of a node, by the id that their sessions share. The methods may be called from any
 // goroutine.
 type Meshes struct {
-	mu   sync.Mutex
-	list map[string]*mesh
-	work *sched.Account // whose processor time combining takes
+	mu    sync.Mutex
+	list  map[string]*mesh
+	work  *sched.Account      // whose processor time combining takes
+	peers Peers               // nil where meshes are of this node alone
+	over  map[string]bool     // ids of meshes of several nodes that have ended here, at most maxEarly
+	early map[string][]Notice // of meshes that no session of this node has joined yet
 }
 
 // NewMeshes returns an empty list.
 func NewMeshes(work *sched.Pool) *Meshes {
-	return &Meshes{list: make(map[string]*mesh), work: work.Account()}
+	return &Meshes{list: make(map[string]*mesh), work: work.Account(), early: make(map[string][]Notice), over: make(map[string]bool)}
 }
 
 // mesh is as many places as it has ranks.
 type mesh struct {
 	all     *Meshes
 	id      string
+	nodes   []string // by rank; nil where all ranks are of this node
 	places  []*Place // nil where no session has the rank
 	lost    []error  // why the latest session of a rank has left; nil where none has
 	rounds  map[roundKey]*meeting
@@ -42,16 +46,29 @@ type Place struct {
 	turn uint64               // eager collectives so far
 }
 
-// Join gives a session a rank of a mesh, which the first session of an id begins.
-func (ms *Meshes) Join(id string, rank, size int, run func(f, gone func())) (*Place, error) {
+// Join gives a session a rank of a mesh, which the first session of an id begins. nodes has the node of each rank; it is
+// nil where all are of this one.
+func (ms *Meshes) Join(id string, rank, size int, nodes []string, run func(f, gone func())) (*Place, error) {
+	var after actions
 	ms.mu.Lock()
-	defer ms.mu.Unlock()
+	defer func() {
+		ms.mu.Unlock()
+		after.run()
+	}()
 	m := ms.list[id]
 	if m == nil {
-		m = &mesh{all: ms, id: id, places: make([]*Place, size), lost: make([]error, size), rounds: make(map[roundKey]*meeting),
+		m = &mesh{all: ms, id: id, nodes: nodes, places: make([]*Place, size), lost: make([]error, size), rounds: make(map[roundKey]*meeting),
 			windows: make(map[string]*window)}
 	}
 	switch {
+	case ms.over[id]:
+		return nil, wrong("a mesh of this id has ended: begin another one, with another id")
+	case !slices.Equal(m.nodes, nodes):
+		return nil, wrong("rank %d says that the mesh has the nodes %v, others say %v: open all with the same nodes", rank, nodes, m.nodes)
+	case !m.here(rank):
+		return nil, wrong("rank %d of the mesh is of the node %s, this is %s", rank, m.of(rank), ms.peers.Self())
+	case m.nodes != nil && m.lost[rank] != nil:
+		return nil, wrong("the mesh of several nodes has lost rank %d: begin another one, with another id", rank)
 	case len(m.places) != size:
 		return nil, wrong("rank %d says that the mesh has %d ranks, others say %d: open all with the same size", rank, size, len(m.places))
 	case m.places[rank] != nil:
@@ -63,6 +80,10 @@ func (ms *Meshes) Join(id string, rank, size int, run func(f, gone func())) (*Pl
 		p.turn = m.turns() // it goes on where the others are
 	}
 	m.places[rank], m.lost[rank] = p, nil
+	for _, n := range ms.early[id] {
+		m.notify(n, &after)
+	}
+	delete(ms.early, id)
 	return p, nil
 }
 
@@ -88,10 +109,9 @@ func (p *Place) Leave(cause error) {
 	m.all.mu.Lock()
 	if m.places[p.rank] == p {
 		err := failed("rank %d has left the mesh: %v", p.rank, cause)
-		m.places[p.rank], m.lost[p.rank] = nil, err
-		for _, mt := range m.rounds {
-			mt.end(p.rank, err, &after)
-		}
+		m.places[p.rank] = nil
+		m.lose(p.rank, err, &after)
+		m.tellAll(Notice{Event: Left, Rank: p.rank, Err: err}, &after)
 		m.closeWindows(p.rank, err, &after)
 		m.forget()
 	}
@@ -119,8 +139,18 @@ func (m *mesh) forget() {
 			return
 		}
 	}
-	if m.all.list[m.id] == m {
-		delete(m.all.list, m.id)
+	if m.all.list[m.id] != m {
+		return
+	}
+	delete(m.all.list, m.id)
+	if m.nodes != nil {
+		for id := range m.all.over {
+			if len(m.all.over) < maxEarly {
+				break
+			}
+			delete(m.all.over, id)
+		}
+		m.all.over[m.id] = true
 	}
 }
 

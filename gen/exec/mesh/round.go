@@ -18,8 +18,9 @@ type roundKey struct{ named, turn uint64 }
 type meeting struct {
 	mesh  *mesh
 	key   roundKey
-	ended []error // by rank; nil where its round goes on
-	calls []*call // by sequence and group, those that are not complete
+	ended []error         // by rank; nil where its round goes on
+	calls []*call         // by sequence and group, those that are not complete
+	fars  map[string]*far // by farKey, of groups with ranks of other nodes
 }
 
 // Round is the part of one rank in a round.
@@ -33,10 +34,10 @@ type Round struct {
 // Party is what a rank does in a collective. Its methods are called on the goroutine of the Executor of its
 // session.
 type Party interface {
-	Send(deliver func(devcopy.Chunk, error)) // sends the operand
-	Take(devcopy.Chunk)                      // of the result
-	Fail(error)                              // ends the collective; the first error counts
-	Device() Device                          // nil where the operand or the result is on the host
+	Send(chunk int, deliver func(devcopy.Chunk, error)) // sends the operand, in chunks of so many bytes
+	Take(devcopy.Chunk)                                 // of the result
+	Fail(error)                                         // ends the collective; the first error counts
+	Device() Device                                     // nil where the operand or the result is on the host
 }
 
 // Begin begins a round: one with a number that the other ranks use, too, or the next one without.
@@ -67,13 +68,26 @@ func (m *mesh) meeting(key roundKey) *meeting {
 func (m *mesh) trim() {
 	for i := 0; len(m.order) > maxRounds && i < len(m.order); {
 		mt := m.rounds[m.order[i]]
-		if mt != nil && len(mt.calls) > 0 {
+		if mt != nil && mt.busy() {
 			i++
 			continue
 		}
 		delete(m.rounds, m.order[i])
 		m.order = slices.Delete(m.order, i, i+1)
 	}
+}
+
+// busy reports whether a collective of the round goes on.
+func (mt *meeting) busy() bool {
+	if len(mt.calls) > 0 {
+		return true
+	}
+	for _, f := range mt.fars {
+		if f.call != nil && !f.over() {
+			return true
+		}
+	}
+	return false
 }
 
 // Next returns the number of the next collective of the round. All ranks begin theirs in the same order; they may enter
@@ -111,6 +125,12 @@ func (mt *meeting) enter(p *Place, seq int, in *ops.Instr, t ops.Type, party Par
 	if c == nil {
 		c = newCall(mt, seq, in, t)
 		mt.calls = append(mt.calls, c)
+		if at >= 0 && mt.mesh.spans(group) {
+			mt.far(seq, group).join(c, after)
+		}
+	}
+	if err == nil && c.far != nil {
+		err = c.far.err
 	}
 	if err == nil {
 		err = mt.refusal(c, p.rank, in, t)
@@ -125,10 +145,13 @@ func (mt *meeting) enter(p *Place, seq int, in *ops.Instr, t ops.Type, party Par
 			other.fail(err, after)
 		}
 		c.fail(err, after)
-	case len(c.parties) == len(group):
+	case len(c.parties) < c.here:
+	case c.far != nil:
+		c.far.complete(after)
+	default:
 		c.begin(after)
 	}
-	if len(c.parties) == len(group) {
+	if len(c.parties) == c.here && c.far == nil || c.failed != nil && len(c.parties) == c.here {
 		mt.drop(c)
 	}
 	return &Entry{call: c, at: at}
@@ -206,6 +229,7 @@ func (r *Round) End(cause error) {
 	m.all.mu.Lock()
 	if m.places[p.rank] == p {
 		m.meeting(r.key).end(p.rank, err, &after)
+		m.tellAll(Notice{Where: Where{Named: r.key.named, Turn: r.key.turn}, Event: Ended, Rank: p.rank, Err: err}, &after)
 	}
 	m.all.mu.Unlock()
 	after.run()

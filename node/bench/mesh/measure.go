@@ -20,24 +20,31 @@ type Config struct {
 	Hidden  int      // the size of the layers of the network
 	Batch   int      // its rows, of all devices together
 	Time    time.Duration
-	JSON    bool // a line for each row instead of a table
+	// CopyQueues are queues for copies, each by its family and number; nil are those of the device.
+	CopyQueues [][2]int
+	Bus        bool // the buses of the devices alone, by the way that bytes take
+	JSON       bool // a line for each row instead of a table
 }
 
 // Row is a measurement.
 type Row struct {
-	What    string  `json:"what"`    // copy, copies both ways, all_reduce, step
+	What    string  `json:"what"`    // copy, copies both ways, all_reduce, step; of a bus down, up, both, relay
 	Devices []int   `json:"devices"` // by their place in the configuration
 	Bytes   int     `json:"bytes,omitempty"`
 	Micros  float64 `json:"micros"`          // a round, the mean
 	GBs     float64 `json:"gbs,omitempty"`   // what crosses the bus of a device in the busier direction
 	Times   float64 `json:"times,omitempty"` // as fast as the first device alone
 	Rounds  int     `json:"rounds"`
+	Queue   string  `json:"queue,omitempty"`  // of a bus: what moves the bytes, copy or kernel
+	Memory  string  `json:"memory,omitempty"` // of the host: imported or allocated
+	Depth   int     `json:"depth,omitempty"`  // how many chunks the device has at a time
 }
 
 // report prints rows.
 type report struct {
-	out  io.Writer
-	json bool
+	out   io.Writer
+	json  bool
+	width int // of the first column
 }
 
 // Measure measures copies between the first two devices, all_reduce on the first two, three and so on, and a step of
@@ -46,13 +53,19 @@ func Measure(ctx context.Context, out io.Writer, c Config) error {
 	if len(c.Devices) < 2 {
 		return fmt.Errorf("a mesh has two devices or more; there is %d: name one device more than once to try", len(c.Devices))
 	}
-	sides, err := Open(c.Devices)
+	sides, err := Open(c.Devices, c.CopyQueues)
 	if err != nil {
 		return err
 	}
 	defer sides.Close()
-	r := &report{out: out, json: c.JSON}
+	r := &report{out: out, json: c.JSON, width: 16}
+	if c.Bus {
+		r.width = 34
+	}
 	r.head(sides)
+	if c.Bus {
+		return sides.bus(ctx, r, c)
+	}
 	for bytes := c.Least; bytes <= c.Most; bytes *= 4 {
 		if err := sides.copies(ctx, r, bytes, c.Time); err != nil {
 			return err
@@ -77,7 +90,7 @@ func (r *report) head(sides Sides) {
 		fmt.Fprintf(r.out, "device %d: %s\n", i, s.Name)
 	}
 	if !r.json {
-		fmt.Fprintf(r.out, "%-16s %-12s %12s %12s %9s %7s\n", "", "devices", "bytes", "time", "GB/s", "times")
+		fmt.Fprintf(r.out, "%-*s %-12s %12s %12s %9s %7s\n", r.width, "", "devices", "bytes", "time", "GB/s", "times")
 	}
 }
 
@@ -91,8 +104,12 @@ func (r *report) add(row Row) error {
 		}
 		return fmt.Sprintf(format, x)
 	}
+	what := row.What
+	if row.Depth > 0 {
+		what = fmt.Sprintf("%s %s %s ×%d", what, row.Queue, row.Memory, row.Depth)
+	}
 	took := time.Duration(row.Micros * float64(time.Microsecond)).Round(time.Microsecond / 10)
-	_, err := fmt.Fprintf(r.out, "%-16s %-12s %12s %12v %9s %7s\n", row.What, fmt.Sprint(row.Devices), number(float64(row.Bytes), "%.0f"), took,
+	_, err := fmt.Fprintf(r.out, "%-*s %-12s %12s %12v %9s %7s\n", r.width, what, fmt.Sprint(row.Devices), number(float64(row.Bytes), "%.0f"), took,
 		number(row.GBs, "%.2f"), number(row.Times, "%.2f"))
 	return err
 }

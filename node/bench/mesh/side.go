@@ -41,12 +41,12 @@ type Side struct {
 }
 
 // Open opens devices by index, name or UUID, or host. The same one may be opened more than once.
-func Open(names []string) (Sides, error) {
+func Open(names []string, copyQueues [][2]int) (Sides, error) {
 	host, work := memory.NewHost(0), sched.NewPool(0)
 	meshes := mesh.NewMeshes(work)
 	all := new(Sides)
 	for i, name := range names {
-		s, err := open(i, name, exec.Config{HostLimit: -1, Host: host, Work: work, Meshes: meshes,
+		s, err := open(i, name, vulkan.Options{CopyQueues: copyQueues}, exec.Config{HostLimit: -1, Host: host, Work: work, Meshes: meshes,
 			Log: zerolog.New(os.Stderr).Level(zerolog.ErrorLevel)}, all)
 		if err != nil {
 			all.Close()
@@ -57,10 +57,10 @@ func Open(names []string) (Sides, error) {
 	return *all, nil
 }
 
-func open(index int, name string, c exec.Config, all *Sides) (*Side, error) {
+func open(index int, name string, o vulkan.Options, c exec.Config, all *Sides) (*Side, error) {
 	s := &Side{Name: "host", all: all, next: provided, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	if name != "host" {
-		dev, err := vulkan.Open(name, vulkan.Options{})
+		dev, err := vulkan.Open(name, o)
 		if err != nil {
 			return nil, err
 		}

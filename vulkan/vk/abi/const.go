@@ -62,6 +62,10 @@ const (
 	QueueGraphics                          uint32 = 0x1  // VK_QUEUE_GRAPHICS_BIT
 	ExternalMemoryHandleTypeHostAllocation uint32 = 0x80 // VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
 	QueueCompute                           uint32 = 0x2  // VK_QUEUE_COMPUTE_BIT
+	QueueTransfer                          uint32 = 0x4  // VK_QUEUE_TRANSFER_BIT
+	QueueSparseBinding                     uint32 = 0x8  // VK_QUEUE_SPARSE_BINDING_BIT
+	QueueProtected                         uint32 = 0x10 // VK_QUEUE_PROTECTED_BIT
+	SharingModeConcurrent                  uint32 = 1    // VK_SHARING_MODE_CONCURRENT
 	ShaderFloatControlsIndependenceAll     uint32 = 1    // VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL
 
 	BufferUsageTransferSrc         uint32 = 0x1     // VK_BUFFER_USAGE_TRANSFER_SRC_BIT
