@@ -43,6 +43,7 @@ type rig struct {
 	manager gen.PID
 	watch   *watch
 	reports Reporters
+	mapper  string // the port mapper of newNodes
 }
 
 // newRig starts the servers; change may alter how.

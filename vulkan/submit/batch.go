@@ -43,7 +43,9 @@ func (q *Scheduler) NewAsideFlow() *Flow {
 func (f *Flow) Join(family *Family) { f.family = family }
 
 // Sibling reports whether somebody else orders what two flows do with the same memory.
-func (f *Flow) Sibling(g *Flow) bool { return f != nil && g != nil && f.family != nil && f.family == g.family }
+func (f *Flow) Sibling(g *Flow) bool {
+	return f != nil && g != nil && f.family != nil && f.family == g.family
+}
 
 // apart returns the timeline of a flow that takes no turns with others; nil where it does.
 func (q *Scheduler) apart(f *Flow) *timeline {

@@ -450,6 +450,8 @@ func (f *far) serve(a Ask, reply func(devcopy.Chunk, error), after *actions) {
 		after.add(func() {
 			reply(devcopy.Chunk{}, failed("the node %s has given this chunk to all who need it", f.meeting.mesh.all.peers.Self()))
 		})
+	case len(f.asked[id]) >= len(f.where.Group) || len(f.asked) >= maxEarly:
+		after.add(func() { reply(devcopy.Chunk{}, failed("more chunks are asked for than a node needs at a time")) })
 	default:
 		f.asked[id] = append(f.asked[id], reply)
 	}
