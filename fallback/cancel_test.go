@@ -10,13 +10,14 @@ import (
 	"nxvk/fallback/dense"
 	"nxvk/fallback/sched"
 	"nxvk/ops"
+	"nxvk/ops/example"
 )
 
 // resized is the example of an operation with large operands: rows by cols where the
 // example has a square, and as many elements where it has a row. It reports false where
 // the operation computes nothing, or has no meaning for these sizes.
 func resized(op ops.Op, d ops.DType, rows, cols int) (in *ops.Instr, types []ops.Type, ok bool) {
-	in, types, ok = ops.Example(op, d)
+	in, types, ok = example.Of(op, d)
 	if !ok {
 		return nil, nil, false
 	}

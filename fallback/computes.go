@@ -3,12 +3,13 @@ package fallback
 import (
 	"nxvk/fallback/dense"
 	"nxvk/ops"
+	"nxvk/ops/example"
 )
 
 // Computes reports why the host does not compute an operation on operands of a
 // type, by computing the example of the operation on unit matrices.
 func Computes(op ops.Op, d ops.DType) error {
-	in, types, ok := ops.Example(op, d)
+	in, types, ok := example.Of(op, d)
 	if !ok {
 		return dense.ErrUnsupported
 	}

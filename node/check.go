@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func (c *Config) check() error {
 		ok   bool
 		text string
 	}{
-		{nodeName(c.Name), fmt.Sprintf("--name %q: write NAME@HOST, such as nxvk@127.0.0.1", c.Name)},
+		{nodeName(c.Name), fmt.Sprintf("--name %q: write NAME@HOST, such as nxvk@127.0.0.1, where NAME has letters, digits, _ and -", c.Name)},
 		{c.selectsAll() || !slices.Contains(c.Devices, allDevices), "--device all and another --device: give all alone, or name each device"},
 		{c.selectsAll() || !slices.Contains(c.Devices, ""), "--device without a name beside another --device: leave it out, or name a device"},
 		{c.Port >= 0 && c.Port < 1<<16, fmt.Sprintf("--port %d: give a port from 0 to 65535; 0 picks a free one", c.Port)},
@@ -50,11 +51,11 @@ func (c *Config) check() error {
 	return nil
 }
 
+// nameParts matches the names of nodes that Erlang takes.
+var nameParts = regexp.MustCompile(`^[0-9A-Za-z_-]+@[^@\s\pC]+$`)
+
 // nodeName reports whether a name has its two parts. Package dist checks the rest.
-func nodeName(name string) bool {
-	short, host, ok := strings.Cut(name, "@")
-	return ok && short != "" && host != "" && !strings.Contains(host, "@")
-}
+func nodeName(name string) bool { return nameParts.MatchString(name) }
 
 // trustsAll reports whether the node speaks TLS and accepts every certificate.
 func (c *Config) trustsAll() bool { return c.TLS.Cert != "" && c.TLS.CA == "" }

@@ -2,6 +2,8 @@ package node
 
 import (
 	"errors"
+	"net"
+	"strings"
 	"testing"
 	"time"
 )
@@ -14,6 +16,9 @@ func TestCheck(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
 		"no host":                             func(c *Config) { c.Name = "nxvk" },
 		"empty host":                          func(c *Config) { c.Name = "nxvk@" },
+		"space":                               func(c *Config) { c.Name = "my node@127.0.0.1" },
+		"line feed":                           func(c *Config) { c.Name = "nxvk\n@127.0.0.1" },
+		"control character in the host":       func(c *Config) { c.Name = "nxvk@gpu\x1bbox" },
 		"two hosts":                           func(c *Config) { c.Name = "nxvk@a@b" },
 		"all and one":                         func(c *Config) { c.Devices = []string{"all", "0"} },
 		"one and no name":                     func(c *Config) { c.Devices = []string{"0", ""} },
@@ -52,6 +57,23 @@ func TestTrust(t *testing.T) {
 		c := Config{Name: "nxvk@127.0.0.1", NetTicktime: DefaultTicktime, Listen: tt.listen, TLS: tt.tls}
 		if err := c.check(); err != nil {
 			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
+// TestListenCure fails to listen, and is told what to do.
+func TestListenCure(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for address, want := range map[string]string{
+		l.Addr().String(): "--port",
+		"192.0.2.1:0":     "--listen", // of documents: no machine has it
+	} {
+		if _, err := net.Listen("tcp", address); err == nil || !strings.Contains(listenCure(err), want) {
+			t.Errorf("%s: %v: %q, want %q", address, err, listenCure(err), want)
 		}
 	}
 }

@@ -15,11 +15,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"nxvk/gen/server"
-	"nxvk/ops"
+	"nxvk/gen/server/report"
+	"nxvk/ops/terms"
 )
 
 // newRegistry returns the metrics of the devices, the network, the process and Go's runtime.
-func newRegistry(devices server.Reporters, n wireNode) *prometheus.Registry {
+func newRegistry(devices report.Reporters, n wireNode) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
 		devices,
@@ -29,7 +30,7 @@ func newRegistry(devices server.Reporters, n wireNode) *prometheus.Registry {
 			Name: "nxvk_build_info", Help: "Constant 1; the labels are the version of the node and of what it was built with.",
 			ConstLabels: prometheus.Labels{
 				"version": server.Version(), "go_version": runtime.Version(),
-				"os": runtime.GOOS, "arch": runtime.GOARCH, "digest": ops.Digest(),
+				"os": runtime.GOOS, "arch": runtime.GOARCH, "digest": terms.Digest(),
 			},
 		}, func() float64 { return 1 }),
 		wireCollector{n},
@@ -39,7 +40,7 @@ func newRegistry(devices server.Reporters, n wireNode) *prometheus.Registry {
 
 // serveMetrics serves /metrics, /healthz and /readyz until ctx ends. If the server fails,
 // that is logged and the node continues without it.
-func serveMetrics(ctx context.Context, cfg *Config, devices server.Reporters, n wireNode) error {
+func serveMetrics(ctx context.Context, cfg *Config, devices report.Reporters, n wireNode) error {
 	l, err := net.Listen("tcp", cfg.Metrics)
 	if err != nil {
 		return fmt.Errorf("%w: --metrics %s: %v: choose a free address of this machine", ErrNetwork, cfg.Metrics, err)
@@ -59,7 +60,7 @@ func serveMetrics(ctx context.Context, cfg *Config, devices server.Reporters, n 
 }
 
 // newHandler returns the handler of the metrics server. It never waits for a device server.
-func newHandler(cfg *Config, devices server.Reporters, n wireNode) http.Handler {
+func newHandler(cfg *Config, devices report.Reporters, n wireNode) http.Handler {
 	r := newRegistry(devices, n)
 	mux := http.NewServeMux()
 	// A collector that fails does not keep the others from being served.

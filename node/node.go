@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 
 	"ergo.services/ergo/gen"
@@ -17,6 +18,7 @@ import (
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/link"
 	"nxvk/gen/server"
+	"nxvk/gen/server/report"
 	"nxvk/node/dist"
 	"nxvk/node/epmd"
 	"nxvk/vulkan"
@@ -96,7 +98,7 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 	}
 	n, err := dist.Start(options)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrNetwork, err)
+		return nil, nil, fmt.Errorf("%w: %w%s", ErrNetwork, err, listenCure(err))
 	}
 	options.Allocator = memory.NewAllocator(nil, host)
 	if options.TLS != nil {
@@ -105,9 +107,23 @@ func start(cfg *Config, cookie string, large etf.Allocator, host *memory.Host) (
 	return n, link.New(options), nil
 }
 
+// listenCure is what to do about an address that cannot be listened on, or nothing.
+func listenCure(err error) string {
+	var unknown *net.DNSError
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return ": choose another port with --port; 0 picks a free one"
+	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.As(err, &unknown):
+		return ": give an address of this machine with --listen; 0.0.0.0 is all of them"
+	case errors.Is(err, syscall.EACCES):
+		return ": choose a port above 1023 with --port, or give this process the right to lower ones"
+	}
+	return ""
+}
+
 // serve starts the servers, connects to peers and announces that the node is ready.
 func serve(ctx context.Context, cfg *Config, n *dist.Node, links *link.Links, devices []*vulkan.Device, host *memory.Host) error {
-	var all server.Reporters
+	var all report.Reporters
 	cache, shared, servers := cfg.openKernelCache(), sched.NewPool(0), server.NewServers(links)
 	shared.Reserve()
 	for i, d := range devices {
@@ -118,7 +134,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, links *link.Links, de
 			return fmt.Errorf("%w: %w", ErrNoDevice, err)
 		}
 		target.Archive = cache
-		reporter := server.NewReporter(name)
+		reporter := report.New(name)
 		_, err = n.SpawnRegister(name, server.NewDevice(server.DeviceConfig{
 			Name: name, Index: i, Vulkan: d, Host: host, Work: shared, Target: target, Limit: cfg.SessionLimit, Deadline: cfg.Deadline, HostLimit: cfg.HostLimit,
 			OneByOne: cfg.oneByOne(), WarmUp: !cfg.NoWarmUp, Shaders: cfg.AllowShaders, CloseAny: cfg.AllowClose, Reporter: reporter,

@@ -7,7 +7,7 @@ import (
 	"ergo.services/ergo/gen"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"nxvk/gen/server"
+	"nxvk/gen/server/report"
 	"nxvk/node/dist"
 )
 
@@ -122,7 +122,7 @@ func sumSmallest(all []dist.ConnectionStats) []dist.ConnectionStats {
 	for i := range all {
 		c := &all[i]
 		if i < maxConnections {
-			c.Peer = gen.Atom(server.Printable(string(c.Peer)))
+			c.Peer = gen.Atom(report.Printable(string(c.Peer)))
 			continue
 		}
 		other.Assembly, other.Decoding = other.Assembly+c.Assembly, other.Decoding+c.Decoding

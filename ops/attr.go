@@ -32,6 +32,14 @@ func (k AttrKind) String() string {
 		"a region, {Params, Instructions, Values}"}[k]
 }
 
+var attrAtoms = [...]string{
+	Int: "int", Ints: "ints", Bool: "bool", Enum: "enum",
+	Pads: "pads", Pairs: "pairs", TypeOf: "type", Real64: "float", Block: "region",
+}
+
+// Atom returns the name of the form in generated files.
+func (k AttrKind) Atom() string { return attrAtoms[k] }
+
 // width is the number of integers of an attribute; 0 is any number, and a negative number means
 // any multiple.
 func (k AttrKind) width() int {

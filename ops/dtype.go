@@ -1,6 +1,10 @@
 package ops
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // DType is the type of one element. The twenty types are those of Nx; a name
 // is the Nx short form ("f32", "u8", "bf16").
@@ -199,4 +203,29 @@ func signedOf(bits int) DType {
 		return S32
 	}
 	return S64
+}
+
+// TypeNames lists types in few words: classes that are complete by their names.
+func TypeNames(types []DType) string {
+	if len(types) == len(DTypes()) {
+		return "all"
+	}
+	var words []string
+	rest := slices.Clone(types)
+	for _, g := range []struct {
+		name string
+		has  func(DType) bool
+	}{{"integers", DType.IsInteger}, {"floats", DType.IsFloat}, {"complex", DType.IsComplex}} {
+		of := func(all []DType) int {
+			return len(slices.DeleteFunc(slices.Clone(all), func(d DType) bool { return !g.has(d) }))
+		}
+		if of(rest) == of(DTypes()) {
+			words = append(words, g.name)
+			rest = slices.DeleteFunc(rest, g.has)
+		}
+	}
+	for _, d := range rest {
+		words = append(words, d.String())
+	}
+	return strings.Join(words, ", ")
 }

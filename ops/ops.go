@@ -152,3 +152,22 @@ func Lookup(name string) (Op, bool) {
 	o, ok := byName[name]
 	return o, ok
 }
+
+// The names by which generated files and messages call what the table says.
+
+var kindNames = [...]string{
+	Control: "control", Create: "create", Pointwise: "pointwise", Reduce: "reduce", ArgReduce: "arg_reduce",
+	Movement: "movement", Contract: "contract", Window: "window", Index: "index", Order: "order",
+	Scan: "scan", Transform: "transform", LinAlg: "linalg", Fold: "fold", Composite: "composite",
+}
+
+// String returns the name of the kind.
+func (k Kind) String() string { return kindNames[k] }
+
+var ruleNames = [...]string{
+	AnyType: "any", SameType: "same", BoolType: "bool", IndexType: "integer",
+	FloatType: "float", RealType: "real", ComplexType: "complex",
+}
+
+// String returns the name of the rule.
+func (r Rule) String() string { return ruleNames[r] }

@@ -15,22 +15,22 @@ import (
 var afterwards = []struct {
 	name  string
 	types []ops.DType // that have it
-	grow  func(x *example, z ops.Operand) ops.Operand
+	grow  func(x *productGraph, z ops.Operand) ops.Operand
 }{
-	{"bias and maximum", productTypes, func(x *example, z ops.Operand) ops.Operand {
+	{"bias and maximum", productTypes, func(x *productGraph, z ops.Operand) ops.Operand {
 		return x.apply(ops.Max, x.apply(ops.Add, z, x.row()), x.scalar())
 	}},
-	{"bias and tanh", productTypes[:2], func(x *example, z ops.Operand) ops.Operand {
+	{"bias and tanh", productTypes[:2], func(x *productGraph, z ops.Operand) ops.Operand {
 		return x.apply(ops.Tanh, x.apply(ops.Add, z, x.row()))
 	}},
-	{"bias and residual", productTypes, func(x *example, z ops.Operand) ops.Operand {
+	{"bias and residual", productTypes, func(x *productGraph, z ops.Operand) ops.Operand {
 		return x.apply(ops.Add, x.apply(ops.Add, z, x.row()), x.matrix())
 	}},
 	{"rounding", productTypes[:1], nil},
 }
 
-// example is the graph of a product of square matrices in the making.
-type example struct {
+// productGraph is the graph of a product of square matrices in the making.
+type productGraph struct {
 	fusion.Graph
 	typ   ops.DType
 	types map[ops.ID]ops.Type
@@ -47,7 +47,7 @@ func exampleEpilogue(d ops.DType, name string, t *lowering.Target) (*fused.Epilo
 		if a.name != name || t.CPU || !slices.Contains(a.types, d) {
 			continue
 		}
-		x := &example{typ: d, types: map[ops.ID]ops.Type{}}
+		x := &productGraph{typ: d, types: map[ops.ID]ops.Type{}}
 		if a.grow == nil {
 			x.typ = ops.BF16
 			x.product()
@@ -64,35 +64,35 @@ func exampleEpilogue(d ops.DType, name string, t *lowering.Target) (*fused.Epilo
 	return nil, nil
 }
 
-func (x *example) product() ops.Operand {
+func (x *productGraph) product() ops.Operand {
 	x.Body = append(x.Body, ops.Instr{Op: ops.Dot, Ins: []ops.Operand{x.matrix(), x.matrix()},
 		Attrs: [][]int{{1}, {}, {0}, {}}, Outs: []ops.Result{x.value(exampleSize, exampleSize)}})
 	return ops.Operand{ID: x.Body[0].Outs[0].ID}
 }
 
 // apply applies an operation to each element of a result.
-func (x *example) apply(op ops.Op, ins ...ops.Operand) ops.Operand {
+func (x *productGraph) apply(op ops.Op, ins ...ops.Operand) ops.Operand {
 	out := x.value(exampleSize, exampleSize)
 	x.Body = append(x.Body, ops.Instr{Op: op, Ins: ins, Attrs: [][]int{}, Outs: []ops.Result{out}})
 	return ops.Operand{ID: out.ID}
 }
 
-func (x *example) value(shape ...int) ops.Result {
+func (x *productGraph) value(shape ...int) ops.Result {
 	r := ops.Result{ID: ops.ID(len(x.types) + 1), Type: ops.Type{DType: x.typ, Shape: shape}}
 	x.types[r.ID] = r.Type
 	return r
 }
 
-func (x *example) param(shape ...int) ops.Operand {
+func (x *productGraph) param(shape ...int) ops.Operand {
 	r := x.value(shape...)
 	x.Params = append(x.Params, r)
 	return ops.Operand{ID: r.ID}
 }
 
-func (x *example) matrix() ops.Operand { return x.param(exampleSize, exampleSize) }
-func (x *example) row() ops.Operand    { return x.param(exampleSize) }
+func (x *productGraph) matrix() ops.Operand { return x.param(exampleSize, exampleSize) }
+func (x *productGraph) row() ops.Operand    { return x.param(exampleSize) }
 
 // scalar is the literal 0.
-func (x *example) scalar() ops.Operand {
+func (x *productGraph) scalar() ops.Operand {
 	return ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: x.typ}, Data: make([]byte, x.typ.Size())}}
 }

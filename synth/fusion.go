@@ -8,9 +8,10 @@ import (
 	"nxvk/synth/fusion"
 	"nxvk/synth/graph"
 	"nxvk/synth/lowering"
+	"nxvk/synth/partition"
 )
 
-// Graphs and their parts; see package fusion.
+// Graphs and their parts; see packages fusion and partition.
 type (
 	Graph  = fusion.Graph
 	Fusion = fusion.Fusion
@@ -19,10 +20,10 @@ type (
 	Needs  = fusion.Needs
 )
 
-// Fuse cuts a graph into fusions, in an order that respects their dependencies.
+// Fuse partitions a graph into fusions, in an order that respects their dependencies.
 // The same graph gives the same fusions.
 func Fuse(g *Graph, t *Target) []Fusion {
-	return fusion.Partition(g, t, fused.Capabilities{})
+	return partition.Partition(g, t, fused.Capabilities{})
 }
 
 // Rewrite is a region with instructions that a GPU fuses better: indices of rows are compared with
@@ -60,7 +61,7 @@ func FindAttention(r *ops.Region, eval graph.Eval, t *Target) *ops.Region {
 
 // Explain is Fuse, and fills in Why.
 func Explain(g *Graph, t *Target) []Fusion {
-	return fusion.Explain(g, t, fused.Capabilities{})
+	return partition.Explain(g, t, fused.Capabilities{})
 }
 
 // ConstantOperand returns the number that operand i is, where the plan of a fusion depends on it.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nxvk/ops"
+	"nxvk/ops/example"
 	"nxvk/synth/lowering"
 )
 
@@ -26,7 +27,7 @@ func (p Place) String() string { return [...]string{"device", "host", "refused"}
 // host says why the host does not. The answer holds for the example of the
 // operation; other sizes and attributes may differ.
 func Support(op ops.Op, d ops.DType, t *lowering.Target, host func(ops.Op, ops.DType) error) (Place, string) {
-	in, types, ok := ops.Example(op, d)
+	in, types, ok := example.Of(op, d)
 	if !ok {
 		return Refused, "it computes nothing"
 	}

@@ -5,14 +5,15 @@
 //
 // The package is the face of its folders. It has the table from operations to
 // lowerings, and the three entries of an executor: Lower plans one instruction, Fuse
-// cuts a graph into fusions, LowerFusion plans a fusion, which gives the same bits
+// partitions a graph into fusions, LowerFusion plans a fusion, which gives the same bits
 // as its instructions one by one. A newcomer reads, in this order:
 //
 //	lowering     the contract: Target in, Plan out
 //	strided      views and iteration spaces
 //	codegen      the emitter of kernels; programs, their cache and archive
 //	elementwise  Job, the kernel that most lowerings are
-//	fusion       the partitioner of graphs: patterns, rules, traces
+//	fusion       fusions, and the computation of one element of theirs
+//	partition    the partitioner of graphs: patterns, rules, clusters
 //	fused        the kernels of fusions
 //
 // Each other folder is one family of operations. Adding an operation of a new

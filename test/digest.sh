@@ -4,7 +4,8 @@
 #
 #   test/digest.sh COMMIT [FLAG...]   the flags are those of test/digest
 #
-# The commit is checked out beside this tree with the programs of this one. If the
+# The commit is checked out beside this tree with the programs of this one, and with
+# the examples of operations that these draw (ops/example). If the
 # commit has a test/digest itself, it keeps its own plan.go, results.go and
 # device.go, which name the tested packages, so that names may have changed in
 # between.
@@ -25,8 +26,9 @@ mkdir -p "$dir/own" "$dir/base/test/digest"
 for file in plan.go results.go device.go; do
 	[ ! -e "$dir/base/test/digest/$file" ] || cp "$dir/base/test/digest/$file" "$dir/own/"
 done
-rm -rf "$dir/base/test/digest" "$dir/base/test/draw"
+rm -rf "$dir/base/test/digest" "$dir/base/test/draw" "$dir/base/ops/example"
 cp -r test/digest test/draw "$dir/base/test/"
+cp -r ops/example "$dir/base/ops/"
 cp "$dir/own"/* "$dir/base/test/digest/" 2>/dev/null || :
 
 $GO build -trimpath -o "$dir/digest-here" ./test/digest

@@ -20,19 +20,21 @@ import (
 // standard library. A package's own path counts, or else the longest pattern that
 // matches it; a pattern ending in /... matches a folder.
 var rules = map[string][]string{
-	"nxvk/ops/...":           {"nxvk/ops/..."},
+	"nxvk/ops":               {},
+	"nxvk/ops/...":           {"nxvk/ops"},
 	"nxvk/ops/opgen":         {"nxvk/ops/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "gonum.org/..."},
 	"nxvk/shaders/...":       {"nxvk/shaders/..."},
-	"nxvk/synth/...":         {"nxvk/synth/...", "nxvk/ops", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."},
+	"nxvk/synth/...":         {"nxvk/synth/...", "nxvk/ops/...", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."},
 	"nxvk/synth/lowering":    kernels,
 	"nxvk/synth/strided":     slices.Concat(kernels, []string{"nxvk/synth/lowering", "nxvk/synth/strided"}),
 	"nxvk/synth/codegen":     emitter,
 	"nxvk/synth/fusion":      slices.Concat(emitter, []string{"nxvk/synth/fusion", "nxvk/synth/graph"}),
+	"nxvk/synth/partition":   slices.Concat(emitter, []string{"nxvk/synth/fusion", "nxvk/synth/partition", "nxvk/synth/graph"}),
 	"nxvk/synth/elementwise": slices.Concat(emitter, []string{"nxvk/synth/elementwise"}),
 	"nxvk/synth/reduction":   slices.Concat(emitter, []string{"nxvk/synth/reduction"}),
 	"nxvk/synth/movement":    slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement"}),
 	"nxvk/synth/dot":         slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement", "nxvk/synth/dot"}),
-	"nxvk/fallback/...":      {"nxvk/fallback/...", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
+	"nxvk/fallback/...":      {"nxvk/fallback/...", "nxvk/ops/...", "golang.org/x/sys/...", "gonum.org/..."},
 	"nxvk/fallback/sched":    {"nxvk/fallback/sched", "golang.org/x/sys/..."},
 	"nxvk/fallback/hostmath": {"nxvk/fallback/hostmath"},
 	"nxvk/fallback/dense":    hostCore,
@@ -45,27 +47,28 @@ var rules = map[string][]string{
 	"nxvk/fallback/linalg": slices.Concat(hostCore, []string{"nxvk/fallback/movement", "nxvk/fallback/matmul", "nxvk/fallback/linalg",
 		"gonum.org/..."}),
 
-	"nxvk/vulkan/...":        {"nxvk/vulkan/...", loader, purego},
-	"nxvk/gen/etf":           {"nxvk/gen/etf"},
-	"nxvk/gen/nuts":          {"nxvk/gen/nuts"},
-	"nxvk/gen/wire":          {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops"},
-	"nxvk/node/archive":      {"nxvk/node/archive"},
-	"nxvk/node/bench/sweep":  {"nxvk/node/bench/sweep", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/...", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/node/bench/mesh":   {"nxvk/node/bench/mesh", "nxvk/gen/...", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
-	"nxvk/node/epmd":         {"nxvk/node/epmd"},
-	"nxvk/node/dist":         {"nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
-	"nxvk/node/dist/...":     {"nxvk/gen/etf"},
-	"nxvk/node/dist/adapt":   {ergo},
-	"nxvk/node/dist/inbox":   {ergo},
-	"nxvk/node/dist/socket":  {"nxvk/node/dist/socket", "nxvk/gen/etf", "golang.org/x/sys/..."},
-	"nxvk/node/dist/signals": {"nxvk/gen/etf", ergo},
-	"nxvk/node/dist/packet":  {"nxvk/node/dist/inbox", "nxvk/node/dist/quota", "nxvk/node/dist/socket", "nxvk/gen/etf", ergo},
-	"nxvk/gen/...":           {"nxvk/gen/...", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/node/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/cmd/...":           {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/test/...":          {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
-	"nxvk/packaging/version": {},
-	"nxvk/packaging/release": {"nxvk/packaging/version", "github.com/..."},
+	"nxvk/vulkan/...":         {"nxvk/vulkan/...", loader, purego},
+	"nxvk/gen/etf":            {"nxvk/gen/etf"},
+	"nxvk/gen/nuts":           {"nxvk/gen/nuts"},
+	"nxvk/gen/wire":           {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops/..."},
+	"nxvk/node/archive":       {"nxvk/node/archive"},
+	"nxvk/node/bench/sweep":   {"nxvk/node/bench/sweep", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/...", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/node/bench/program": {"nxvk/node/bench/program", "nxvk/synth/graph", "nxvk/ops/..."},
+	"nxvk/node/bench/mesh":    {"nxvk/node/bench/mesh", "nxvk/gen/...", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
+	"nxvk/node/epmd":          {"nxvk/node/epmd"},
+	"nxvk/node/dist":          {"nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
+	"nxvk/node/dist/...":      {"nxvk/gen/etf"},
+	"nxvk/node/dist/adapt":    {ergo},
+	"nxvk/node/dist/inbox":    {ergo},
+	"nxvk/node/dist/socket":   {"nxvk/node/dist/socket", "nxvk/gen/etf", "golang.org/x/sys/..."},
+	"nxvk/node/dist/signals":  {"nxvk/gen/etf", ergo},
+	"nxvk/node/dist/packet":   {"nxvk/node/dist/inbox", "nxvk/node/dist/quota", "nxvk/node/dist/socket", "nxvk/gen/etf", ergo},
+	"nxvk/gen/...":            {"nxvk/gen/...", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/node/...":           {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/cmd/...":            {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/test/...":           {"nxvk/...", ergo, "github.com/...", "gonum.org/..."},
+	"nxvk/packaging/version":  {},
+	"nxvk/packaging/release":  {"nxvk/packaging/version", "github.com/..."},
 
 	"nxvk/vulkan/vk":       {"nxvk/vulkan/vk/abi", loader, purego},
 	"nxvk/vulkan/vk/abi":   {},
@@ -79,15 +82,18 @@ var rules = map[string][]string{
 		"nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},
 	"nxvk/vulkan/logical/logicaltest": {"nxvk/vulkan/logical", "nxvk/vulkan/adapter", "nxvk/vulkan/vk/...", loader, purego},
 
-	"nxvk/gen/exec/...":           {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
-	"nxvk/gen/exec/exectest/...":  {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/gen/sample", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
+	"nxvk/gen/server/mailbox": {"nxvk/gen/server/mailbox", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
+	"nxvk/gen/server/report":  {"nxvk/gen/server/mailbox", "nxvk/gen/server/report", "nxvk/gen/exec/...", "nxvk/gen/sample", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
+
+	"nxvk/gen/exec/...":           {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
+	"nxvk/gen/exec/exectest/...":  {"nxvk/gen/exec/...", "nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/gen/sample", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
 	"nxvk/gen/exec/queue":         {"nxvk/gen/exec/queue"},
-	"nxvk/gen/exec/memory":        {"nxvk/gen/exec/memory", "nxvk/gen/exec/queue", "nxvk/gen/store", "nxvk/gen/etf", "nxvk/gen/wire", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/ops", ergo, "github.com/..."},
+	"nxvk/gen/exec/memory":        {"nxvk/gen/exec/memory", "nxvk/gen/exec/queue", "nxvk/gen/store", "nxvk/gen/etf", "nxvk/gen/wire", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/ops/...", ergo, "github.com/..."},
 	"nxvk/gen/exec/loop":          {"nxvk/gen/exec/loop"},
-	"nxvk/gen/exec/mesh/schedule": {"nxvk/gen/exec/mesh/schedule", "nxvk/ops"},
+	"nxvk/gen/exec/mesh/schedule": {"nxvk/gen/exec/mesh/schedule", "nxvk/ops/..."},
 	"nxvk/gen/exec/exchange":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/exec/mesh/schedule", "nxvk/gen/exec/exchange", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/lru":           {"nxvk/gen/exec/lru"},
-	"nxvk/gen/exec/target":        {"nxvk/gen/exec/target", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...", "golang.org/x/sys/...", "github.com/..."},
+	"nxvk/gen/exec/target":        {"nxvk/gen/exec/target", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", "gonum.org/...", "golang.org/x/sys/...", "github.com/..."},
 	"nxvk/gen/exec/kernels":       compiled,
 	"nxvk/gen/exec/program":       slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program"}),
 	"nxvk/gen/exec/placement":     slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/store", ergo}),
@@ -96,17 +102,18 @@ var rules = map[string][]string{
 	"nxvk/gen/exec/hostjob":       slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/hostjob", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/checks":        slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/exec/hostjob", "nxvk/gen/exec/checks", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/transfer":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/exec/hostjob", "nxvk/gen/exec/transfer", "nxvk/gen/store", ergo}),
+	"nxvk/gen/exec/dispatch":      slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/placement", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/exec/hostjob", "nxvk/gen/exec/checks", "nxvk/gen/exec/transfer", "nxvk/gen/exec/dispatch", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/spans":         slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/memory", "nxvk/gen/exec/feed", "nxvk/gen/store", ergo}),
 	"nxvk/gen/exec/explain":       slices.Concat(compiled, []string{"nxvk/gen/exec/queue", "nxvk/gen/exec/program", "nxvk/gen/exec/feed", "nxvk/gen/exec/memory", "nxvk/gen/exec/explain", "nxvk/gen/store", ergo}),
 }
 
 // compiled is what knows compiled code, and no session.
 var compiled = []string{"nxvk/gen/exec/kernels", "nxvk/gen/exec/lru", "nxvk/gen/exec/target", "nxvk/gen/wire", "nxvk/gen/etf",
-	"nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops", "gonum.org/...",
+	"nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", "gonum.org/...",
 	"golang.org/x/sys/...", "github.com/..."}
 
 // hostCore is what every family of host kernels stands on.
-var hostCore = []string{"nxvk/fallback/dense", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/..."}
+var hostCore = []string{"nxvk/fallback/dense", "nxvk/fallback/sched", "nxvk/ops/...", "golang.org/x/sys/..."}
 
 // loader has the headers of Vulkan, and purego calls Vulkan in builds without cgo.
 const (
@@ -118,7 +125,7 @@ const (
 // that every lowering stands on.
 var (
 	kernels = []string{"nxvk/synth/lowering", "nxvk/synth/kernel", "nxvk/synth/scalar/...", "nxvk/synth/spirv", "nxvk/synth/gemm",
-		"nxvk/synth/simt", "nxvk/ops", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."}
+		"nxvk/synth/simt", "nxvk/ops/...", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."}
 	emitter = slices.Concat(kernels, []string{"nxvk/synth/strided", "nxvk/synth/codegen", "nxvk/synth/graph"})
 )
 

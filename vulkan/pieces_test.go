@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"nxvk/vulkan/adapter"
 )
 
 // TestCutDispatches cuts dispatches of random grids, between others that depend on them: each workgroup
@@ -85,6 +87,31 @@ func TestAloneIsNotCut(t *testing.T) {
 		}
 		if n := d.Stats().Submits; (n == rounds) != alone {
 			t.Errorf("alone %v: %d submissions of %d batches", alone, n, rounds)
+		}
+	}
+}
+
+// TestLongDispatchOfAProcessor has a stream that is alone dispatch what takes seconds: another stream that comes
+// after it waits for a part.
+func TestLongDispatchOfAProcessor(t *testing.T) {
+	d := openTest(t, Options{Queues: 1, Fault: Fault{Shared: func() bool { return false }}})
+	if d.Info().Kind != adapter.CPU {
+		t.Skip("dispatches of a GPU that is alone are whole")
+	}
+	p := must(d.Pipeline("grid", readWords(t, "grid_bind.spv"), Layout{Buffers: 1}))(t)
+	b := must(d.Alloc(1 << 16))(t)
+	s := d.Stream()
+	for _, seconds := range []float64{0.05, 1, 60} {
+		before := d.Stats().Submits
+		if err := s.Dispatch(p, []Arg{ReadWrite(b)}, nil, 64, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		s.Expect(seconds / p.Rate.Value())
+		wait(t, d, must(s.Submit())(t))
+		// A part takes 60 ms, if there are workgroups for as many.
+		n, want := d.Stats().Submits-before, uint64(min(max(1, seconds/0.066), 64))
+		if n < want || n > want+2 {
+			t.Errorf("%d submissions of a dispatch of %v s, want %d", n, seconds, want)
 		}
 	}
 }

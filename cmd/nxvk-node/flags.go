@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 var (
@@ -94,9 +95,40 @@ func (f *flagSet) parse(args []string) error {
 		f.help(os.Stdout)
 		return errHelp
 	case err != nil:
-		return fmt.Errorf("%w: %v; %s --help lists the flags", errUsage, err, f.Name())
+		return fmt.Errorf("%w: %s; %s --help lists the flags", errUsage, f.explain(err), f.Name())
 	}
 	return nil
+}
+
+// notParsed ends what package flag says of a value that its flag does not take.
+const notParsed = "parse error"
+
+// explain says in an error of Parse what the flag takes.
+func (f *flagSet) explain(err error) string {
+	text, found := strings.CutSuffix(err.Error(), notParsed)
+	name := text[strings.LastIndex(text, " -")+1:]
+	if x := f.Lookup(strings.Trim(name, "-: ")); found && x != nil {
+		return text + takes(x)
+	}
+	return err.Error()
+}
+
+// takes says what values a flag of a number, a duration or a choice takes.
+func takes(x *flag.Flag) string {
+	if g, ok := x.Value.(flag.Getter); ok {
+		switch g.Get().(type) {
+		case time.Duration:
+			return "give a duration, such as 500ms or 5s"
+		case bool:
+			return "give true or false"
+		}
+	}
+	unit, _ := flag.UnquoteUsage(x)
+	switch unit {
+	case "bytes", "elements":
+		return "give a number of " + unit + ", without a unit"
+	}
+	return "give a whole number"
 }
 
 // readEnvironment sets the flags that the environment has. Former names come first, so
@@ -116,7 +148,11 @@ func (f *flagSet) readEnvironment() error {
 			continue
 		}
 		if err := f.Set(name, value); err != nil {
-			return fmt.Errorf("%w: %s=%q: %v", errUsage, variable(name), value, err)
+			text := err.Error()
+			if text == notParsed {
+				text = takes(f.Lookup(name))
+			}
+			return fmt.Errorf("%w: %s=%q: %s", errUsage, variable(name), value, text)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +85,38 @@ func TestBadVariable(t *testing.T) {
 	f.Duration("net-ticktime", 0, "")
 	if err := f.parse(nil); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "NXVK_NET_TICKTIME") {
 		t.Error(err)
+	}
+}
+
+// A value that a flag does not take is an error that says what it takes, from the command line and from the
+// environment.
+func TestBadValue(t *testing.T) {
+	for _, tt := range []struct{ flag, value, want string }{
+		{"memory-limit", "10MB", "give a number of bytes, without a unit"},
+		{"host-limit", "many", "give a number of elements, without a unit"},
+		{"port", "22x", "give a whole number"},
+		{"deadline", "5", "give a duration, such as 500ms or 5s"},
+		{"all-ow", "maybe", "give true or false"},
+	} {
+		for _, variable := range []string{"", variable(tt.flag)} {
+			f := flags("test")
+			f.Uint64("memory-limit", 0, "maximum `bytes`")
+			f.Int("host-limit", 0, "most `elements`")
+			f.Int("port", 0, "`port` to listen on")
+			f.Duration("deadline", 0, "")
+			f.Bool("all-ow", false, "")
+			args := []string{"--" + tt.flag + "=" + tt.value}
+			if variable != "" {
+				t.Setenv(variable, tt.value)
+				args = nil
+			}
+			if err := f.parse(args); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s=%s: %v, want %q", tt.flag, tt.value, err, tt.want)
+			}
+			if variable != "" {
+				os.Unsetenv(variable)
+			}
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func (a *arrival) take(e *Executor, q *Queue, t ops.Type, done func(error)) (wai
 		return wait, err
 	}
 	target := devcopy.Target{}
-	if e.dev == nil || t.Size() <= e.limit { // small values stay on the host until a kernel wants them
+	if e.dev == nil || t.Size() <= e.dispatcher.HostLimit { // small values stay on the host until a kernel wants them
 		if a.mem, wait, err = e.memory.OnHost(q, t.Bytes()); wait != 0 || err != nil {
 			return wait, err
 		}

@@ -251,7 +251,7 @@ func (q *Queue) end() {
 		x.End()
 	}
 	q.above = nil
-	q.dropRecording()
+	q.recording.Drop()
 	q.programs.End()
 	for _, f := range q.asyncs {
 		f.end()

@@ -33,59 +33,48 @@ type pending struct {
 // callBack sends the operands of a hook or a callback, and sees to the answer. sent
 // says that the step is done.
 func (ip *interpreter) callBack(q *Queue, r *run, s *program.Step) (wait queue.Wait, sent bool) {
-	if r.call != nil {
+	switch {
+	case r.call != nil:
 		return ip.takeAnswer(r, s)
-	}
-	if r.in.Callbacks == nil {
+	case r.in.Callbacks == nil:
 		r.err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 			"the program calls back (%v %d), but the run names no process for that", s.In.Op, s.In.Attrs[0][0])}
 		return 0, false
+	case s.In.Op == ops.Hook:
+		ip.sendHook(q, r, s)
+		return 0, r.err == nil
 	}
-	c := Call{To: *r.in.Callbacks, Run: r.id(), Index: s.In.Attrs[0][0]}
+	if wait := ip.awaitHooks(q, r); wait != 0 {
+		return wait, false
+	}
+	c := r.callOf(s)
 	for _, o := range s.In.Ins {
-		t, data, wait, err := ip.hostData(q, r, o)
+		data, v, ok := r.onHost(o)
 		switch {
-		case wait != 0:
-			return queue.ForAnswer, false
-		case err != nil:
-			r.err = err
+		case v.Failure() != nil:
+			r.err = v.Failure()
+		case q.failed != nil:
+			r.err, q.failed = q.failed, nil
+		case !ok:
+			if _, r.err = ip.exec.transfers.ReadBack(q, v.Mem, v.Type); r.err == nil {
+				return queue.ForAnswer, false
+			}
+		}
+		if r.err != nil {
 			return 0, false
 		}
-		c.Types, c.Data = append(c.Types, t), append(c.Data, data)
+		c.Types, c.Data = append(c.Types, v.Type), append(c.Data, data)
 	}
-	if s.In.Op == ops.Callback {
-		ip.calls++
-		c.Ref = ip.calls
-		r.call = &pending{ref: c.Ref}
-	}
+	ip.calls++
+	c.Ref = ip.calls
+	r.call = &pending{ref: c.Ref}
 	ip.exec.cfg.Call(c)
-	if r.call != nil {
-		return queue.ForAnswer, false
-	}
-	return 0, true
+	return queue.ForAnswer, false
 }
 
-// hostData is a copy of the elements of an operand.
-func (ip *interpreter) hostData(q *Queue, r *run, o ops.Operand) (t ops.Type, data []byte, wait queue.Wait, err error) {
-	lit := o.Lit
-	if lit == nil {
-		lit = r.lits[o.ID]
-	}
-	if lit != nil {
-		return lit.Type, lit.Data, 0, nil
-	}
-	v := r.slots[o.ID]
-	switch {
-	case v.Failure() != nil:
-		return v.Type, nil, 0, v.Failure()
-	case q.failed != nil:
-		err, q.failed = q.failed, nil
-		return v.Type, nil, 0, err
-	case !v.Mem.Bring():
-		wait, err = ip.exec.transfers.ReadBack(q, v.Mem, v.Type)
-		return v.Type, nil, wait, err
-	}
-	return v.Type, append([]byte(nil), v.Mem.Host[:v.Type.Bytes()]...), 0, nil
+// callOf is what the process that answers a step gets, without values.
+func (r *run) callOf(s *program.Step) Call {
+	return Call{To: *r.in.Callbacks, Run: r.id(), Index: s.In.Attrs[0][0]}
 }
 
 // takeAnswer ends a callback with what came, or goes on waiting.

@@ -9,6 +9,7 @@ import (
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/ops/shard"
 	"nxvk/synth"
 	"nxvk/synth/graph"
 	"nxvk/synth/spmd"
@@ -55,7 +56,7 @@ func (e *Executor) define(q *Queue, in *wire.Instr) (wait queue.Wait) {
 }
 
 // newProgram makes a program of a region, or of one rank's share of it.
-func newProgram(r *ops.Region, share *ops.Partition, broken error, eval graph.Eval, t *synth.Target) *program.Program {
+func newProgram(r *ops.Region, share *shard.Share, broken error, eval graph.Eval, t *synth.Target) *program.Program {
 	if share == nil || broken != nil {
 		return program.New(r, broken, eval, t)
 	}

@@ -12,6 +12,7 @@ import (
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/checks"
 	"nxvk/gen/exec/devcopy"
+	"nxvk/gen/exec/dispatch"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/kernels"
@@ -72,7 +73,6 @@ type Executor struct {
 	cfg     Config
 	dev     *vulkan.Device
 	target  *synth.Target // that of kernels
-	limit   int           // elements up to which work stays on the host
 	bounds  *program.Bounds
 	definer Definer // of shaders; nil where there are none
 
@@ -85,37 +85,33 @@ type Executor struct {
 	exchanges bool           // values and collectives go over memory that devices share: not those of a processor, whose memory the host has
 	slots     *devcopy.Slots // that memory, for values that other devices import
 
-	feeds       *feed.Feeds                 // what the device is given
-	kernels     *kernels.Cache              // compiled code
-	specializer *program.Specializer        // compiles programs
-	memory      *memory.Manager[*Queue]     // who gets memory
-	recorder    recorder                    // postpones instructions
-	interpreter interpreter                 // runs programs
-	dispatcher  dispatcher                  // carries out plans
-	transfers   *transfer.Transfers[*Queue] // bring values to the device and back
-	jobs        *hostjob.Jobs[*Queue]       // computations of the host
-	checker     checks.Checker              // what is wrong with indices
-	observer    spans.Observer[*Queue]      // where the time of a request goes
+	feeds       *feed.Feeds                  // what the device is given
+	kernels     *kernels.Cache               // compiled code
+	specializer *program.Specializer         // compiles programs
+	memory      *memory.Manager[*Queue]      // who gets memory
+	recorder    recorder                     // postpones instructions
+	interpreter interpreter                  // runs programs
+	dispatcher  *dispatch.Dispatcher[*Queue] // executes what is not control flow
+	transfers   *transfer.Transfers[*Queue]  // bring values to the device and back
+	jobs        *hostjob.Jobs[*Queue]        // computations of the host
+	checker     checks.Checker               // what is wrong with indices
+	observer    spans.Observer[*Queue]       // where the time of a request goes
 
 	Counters Counters
 }
 
 // Counters counts what an Executor has done.
 type Counters struct {
-	Instructions uint64 // carried out, also those that failed
-	Host         uint64 // computed on the host
-	Device       uint64 // recorded for the device
-	InPlace      uint64 // of Device: those that updated an operand where it was, without a copy
-	Fallbacks    uint64 // computed on the host because the device cannot
-	Refused      uint64 // kernels that the driver does not compile
-	Failed       uint64 // results that carry a new error
-	Interpreted  uint64 // dispatches that the host carried out in the device's stead
-	Leaps        uint64 // leapfrog steps that chains of the sampler have had the device take
-	Uploaded     uint64 // bytes
-	Imported     uint64 // bytes, from other devices of the node
-	Exchanged    uint64 // bytes that collectives have read and written in memory that devices share
+	Instructions  uint64 // executed, also those that failed
+	Ahead         uint64 // rounds of loops that were begun before their condition was known
+	Refused       uint64 // kernels that the driver does not compile
+	Failed        uint64 // results that carry a new error
+	LeapfrogSteps uint64 // steps that chains of the sampler have had the device take
+	Imported      uint64 // bytes, from other devices of the node
+	Exchanged     uint64 // bytes that collectives have read and written in memory that devices share
 
-	feed.Counters // of what is given to the device
+	dispatch.Counts // of where instructions are executed
+	feed.Counters   // of what is given to the device
 
 	Waits queue.Counts // by reason: how often a session's queue has had to wait
 }
@@ -140,10 +136,9 @@ func New(cfg Config) *Executor {
 		queues:  make(map[*store.Session]*Queue),
 		bounds:  program.NewBounds(),
 		senders: make(map[*devcopy.Sender]bool),
-		limit:   cfg.HostLimit,
 		slots:   devcopy.NewSlots(),
 	}
-	e.recorder.exec, e.interpreter.exec, e.dispatcher.exec = e, e, e
+	e.recorder.exec, e.interpreter.exec = e, e
 	e.jobs = hostjob.New(hostjob.Config[*Queue]{Work: cfg.Work, Post: cfg.Post, Log: &e.cfg.Log, Account: e.Account,
 		Slot: func(q *Queue) *hostjob.Slot { return &q.job }, Deadline: (*Queue).deadline, Resume: e.Resume, Fail: e.poison})
 	aside := e.jobs.Aside
@@ -151,28 +146,29 @@ func New(cfg Config) *Executor {
 	e.observer = spans.Observer[*Queue]{Tell: cfg.Spans, Session: sessionOf, Feed: e.Feed, Open: func(q *Queue) *spans.Open { return &q.observed }}
 	e.turns = queue.NewTurns(cfg.Post, e.Resume)
 	e.kernels = kernels.New(kernels.Config{
-		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Warm: e.dispatcher.warm, Refused: e.dispatcher.noteRefused,
+		Device: cfg.Device, Target: cfg.Target, Log: cfg.Log, Post: cfg.Post, Flush: e.Flush, Refused: e.noteRefused,
+		Warm:  func(k *kernels.Kernel) (vulkan.Ticket, error) { return e.feeds.Warm(k) },
 		Aside: aside,
 	}, cfg.WarmUp)
 	e.target = e.kernels.Target()
-	e.dispatcher.stead = mayStandIn(&cfg)
-	e.kernels.Stead = e.dispatcher.stead
-	processor := false
+	e.kernels.Stead = dispatch.MayStandIn(cfg.Device, &cfg.Target, cfg.HostLimit)
+	processor, limit := false, cfg.HostLimit
 	if e.dev != nil {
 		info := e.dev.Info()
 		processor = info.Kind == vulkan.CPU
 		e.exchanges = !processor && info.Features.HostImport
-		if e.limit == 0 {
-			e.limit = placement.DefaultLimit(info)
+		if limit == 0 {
+			limit = placement.DefaultLimit(info)
 		}
 	}
 	e.feeds = feed.New(feed.Config{Device: cfg.Device, Target: e.target, Post: cfg.Post, Log: &e.cfg.Log, Completed: cfg.Completed,
 		Counters: &e.Counters.Counters})
-	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, e.limit)
+	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, limit)
 	e.memory = newMemory(e)
 	e.transfers = transfer.New(transfer.Config[*Queue]{Device: cfg.Device, Memory: e.memory, Feeds: e.feeds, Jobs: e.jobs,
 		Session: sessionOf, Feed: e.Feed, Resume: e.resumeWith})
-	e.recorder.signatures, e.recorder.traces = trace.NewSignatures(e.plan), trace.NewCache(e.specializer, e.kernels)
+	e.dispatcher = newDispatcher(e, limit)
+	e.recorder.signatures, e.recorder.traces = trace.NewSignatures(e.dispatcher.Plan), trace.NewCache(e.specializer, e.kernels)
 	return e
 }
 
@@ -192,6 +188,22 @@ func newMemory(e *Executor) *memory.Manager[*Queue] {
 			}
 		},
 	}, e.cfg.Host, e.cfg.Sweep)
+}
+
+// newDispatcher has the other members of an Executor and its queues serve the dispatcher.
+func newDispatcher(e *Executor, limit int) *dispatch.Dispatcher[*Queue] {
+	return dispatch.New(dispatch.Config[*Queue]{
+		Device: e.dev, Kernels: e.kernels, Feeds: e.feeds, Memory: e.memory, Transfers: e.transfers, Jobs: e.jobs,
+		Checker: &e.checker, Turns: &e.turns, Counts: &e.Counters.Counts,
+		Session: sessionOf, Slot: func(q *Queue) *dispatch.Slot { return &q.recording }, Feed: e.Feed, Effort: (*Queue).effort,
+		Note: func(q *Queue) checks.Note { return q.note }, Last: (*Queue).endsWith, Put: (*Queue).put, Resume: e.Resume, Yield: e.yield,
+	}, limit, e.kernels.Stead)
+}
+
+// noteRefused counts and tells that the driver does not compile a kernel.
+func (e *Executor) noteRefused(k *kernels.Kernel) {
+	e.Counters.Refused++
+	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("the driver does not compile a kernel; operations that need it run without it, on the host at worst")
 }
 
 // execute carries out one instruction. It reports true where the queue has to
@@ -285,7 +297,7 @@ func (e *Executor) compute(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		e.poison(q, in, w.Types, &wire.Fault{Kind: wire.BadArgument, Err: err})
 		return 0
 	}
-	wait, err = e.place(q, w)
+	wait, err = e.dispatcher.Run(q, w)
 	if wait != 0 {
 		return wait
 	}
@@ -293,6 +305,35 @@ func (e *Executor) compute(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		e.poison(q, in, w.Types, err)
 	}
 	return 0
+}
+
+// gather finds the operands of an instruction. A literal tensor becomes memory
+// on the host; a literal scalar stays in the instruction. An operand that
+// carries an error is that error, and one that is not held says which it is.
+func (e *Executor) gather(q *Queue, in *wire.Instr) (w *placement.Work, first error) {
+	w = placement.New(in)
+	for i := range in.Ins {
+		o := &in.Ins[i]
+		if o.Lit != nil {
+			w.Types[i] = o.Lit.Type
+			continue
+		}
+		if lit := q.literal(o.ID); lit != nil {
+			w.Replace(i, lit)
+			continue
+		}
+		v, err := q.value(o.ID)
+		if err != nil {
+			err = &wire.Fault{Kind: wire.KindOf(err), Err: fmt.Errorf("operand %d: %w", i, err)}
+		} else {
+			err = v.Failure()
+		}
+		if err != nil && first == nil {
+			first = err
+		}
+		w.Types[i], w.Args[i] = v.Type, v.Mem
+	}
+	return w, first
 }
 
 // note is what the client has said of where an instruction was sent, or the run that

@@ -217,6 +217,17 @@ func TestDeviceOutOfMemory(t *testing.T) {
 	}
 }
 
+// A value for which no buffer is large enough is no fault of the node.
+func TestLargerThanBuffers(t *testing.T) {
+	r := newRig(t, device(t, vulkan.Options{}))
+	q := r.session()
+	r.Do(q, ops.Iota, 1, ops.Type{DType: ops.U8, Shape: ops.Shape{1 << 40}}, [][]int{{-1}})
+	err := r.WantKind(q, 1, wire.OutOfMemory)
+	if !strings.Contains(err.Error(), "larger than the device allows") {
+		r.Errorf("error %q", err)
+	}
+}
+
 func TestDeviceLost(t *testing.T) {
 	lost := false
 	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{Lost: func() bool { return lost }}}))

@@ -40,7 +40,7 @@ func (e *Executor) Device() *vulkan.Device { return e.dev }
 func (e *Executor) Target() synth.Target { return *e.target }
 
 // HostLimit returns how many elements work of the host has at most.
-func (e *Executor) HostLimit() int { return e.limit }
+func (e *Executor) HostLimit() int { return e.dispatcher.HostLimit }
 
 // Kernels calls f with each kernel that the device has run and that has not made room for others.
 func (e *Executor) Kernels(f func(name string, a kernels.Activity)) {
@@ -127,6 +127,20 @@ func (e *Executor) OnHost(q *Queue, in *wire.Instr, check func([]ops.Type) error
 	return 0, nil
 }
 
+// TakeHost takes n bytes of the host's memory for work that is no value, such as chains: within the limit of the
+// session, beside its values. Where there are none the queue waits, once, for others to free theirs. give returns
+// the bytes, on any goroutine.
+func (e *Executor) TakeHost(q *Queue, n int64) (give func(), wait queue.Wait, err error) {
+	if wait, err = e.memory.Reserve(q, n); wait != 0 || err != nil {
+		return nil, wait, err
+	}
+	if err = e.memory.Host.Take(n); err != nil {
+		wait, err = e.memory.HostExhausted(q, err)
+		return nil, wait, err
+	}
+	return func() { e.memory.Host.Give(n) }, 0, nil
+}
+
 // WithKernel calls then when the pipeline of a kernel is made, at once where it is.
 func (e *Executor) WithKernel(k *synth.Kernel, then func(*kernels.Kernel, error)) {
 	c := e.kernels.Kernel(k)
@@ -159,6 +173,9 @@ func (e *Executor) Ready(q *Queue, k *kernels.Kernel) (wait queue.Wait, err erro
 	return 0, k.Err()
 }
 
+// Trials is how many runs of the same work it takes until the host and a processor are both measured.
+func (e *Executor) Trials() int { return e.dispatcher.Trials() }
+
 // Enough is how often a program has to be seen to be compiled.
 func (e *Executor) Enough() int { return e.specializer.Enough }
 
@@ -190,4 +207,30 @@ func (e *Executor) Aside(q *Queue, what string, f func(*sched.Worker) error, the
 		return
 	}
 	e.jobs.AsideFor(q, what, f, then)
+}
+
+// SetWeight sets the share of a session beside the shares of others, of which 1 is the
+// usual one: of the processors, of the device and of the goroutine of the Executor.
+func (e *Executor) SetWeight(q *Queue, weight float64) {
+	q.Session.Weight = weight
+	if q.worker != nil {
+		q.worker.SetWeight(weight)
+	}
+	if q.feed != nil {
+		q.feed.SetWeight(weight)
+	}
+}
+
+// Wait is why the first request of a session cannot go on, 0 where it can.
+func (q *Queue) Wait() queue.Wait { return q.waits }
+
+// Waiting counts the requests of a session that have not been carried out:
+// pending instructions, those behind a request that cannot go on, and those of
+// runs that have left the session's order.
+func (q *Queue) Waiting() int {
+	n := q.queue.Len() + q.trace.Len()
+	for _, f := range q.asyncs {
+		n += f.Waiting()
+	}
+	return n
 }

@@ -27,7 +27,7 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 	w, err := ip.exec.gather(q, &s.In)
 	w.Fusion = f
 	defer w.Release()
-	if err == nil && (q.recording != nil || ip.canRun(f, w)) {
+	if err == nil && (q.recording.Busy() || ip.canRun(f, w)) {
 		if wait, done := ip.runByPlan(q, w, s); wait != 0 || done {
 			return wait
 		}
@@ -38,8 +38,8 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 // canRun reports whether a fusion can be carried out by its plan, is large enough for that, and is not
 // better divided.
 func (ip *interpreter) canRun(f *program.Fusion, w *placement.Work) bool {
-	return f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.limit) &&
-		!ip.exec.dispatcher.divides(w)
+	return f.Plan != nil && ip.exec.kernels.Made(f.Plan) && ip.exec.Lost() == nil && !w.Small(ip.exec.dispatcher.HostLimit) &&
+		!ip.exec.dispatcher.Divides(w)
 }
 
 // runOneByOne carries out the instructions of a fusion, from where the frame stands. A fusion may
@@ -69,7 +69,7 @@ func (ip *interpreter) runByPlan(q *Queue, w *placement.Work, s *program.Step) (
 		return 0, true
 	}
 	w.SettleLiterals()
-	wait, err := ip.exec.dispatcher.carryOut(q, w, s.Fusion.Plan) // goes on with a recording, too
+	wait, err := ip.exec.dispatcher.ByPlan(q, w, s.Fusion.Plan) // goes on with a recording, too
 	if wait != 0 {
 		return wait, false
 	}

@@ -77,7 +77,7 @@ func (r *rig) drive(e *Executor) {
 
 // limitHost says up to how many elements work on host operands stays there.
 func (r *rig) limitHost(elements int) {
-	r.exec.limit, r.exec.specializer.HostLimit = elements, elements
+	r.exec.dispatcher.HostLimit, r.exec.specializer.HostLimit = elements, elements
 }
 
 // session begins a session of a fresh process.

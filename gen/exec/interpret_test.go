@@ -117,7 +117,7 @@ func TestWarmUpLoop(t *testing.T) {
 func TestContestAfterOwnSubmission(t *testing.T) {
 	warmingUp(t, -1, func(r, _ *rig) {
 		r.exec.cfg.OneByOne = true
-		r.exec.kernels.WarmUp, r.exec.kernels.Stead, r.exec.dispatcher.stead = false, true, true
+		r.exec.kernels.WarmUp, r.exec.kernels.Stead, r.exec.dispatcher.Stead = false, true, true
 		q := r.session()
 		v := f32(5000)
 		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})

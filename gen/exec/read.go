@@ -184,5 +184,5 @@ func (e *Executor) rules(way Explanations) explain.Rules {
 		return explain.Rules{Device: true, Fuses: true, Other: true, Target: t, Eval: e.specializer.Evaluator(), Cost: target.Seconds}
 	}
 	return explain.Rules{Device: e.dev != nil, Fuses: e.fuses(), Target: e.target, Eval: e.specializer.Evaluator(),
-		Cost: e.feeds.Seconds, Stead: e.dispatcher.onHost}
+		Cost: e.feeds.Seconds, Stead: e.dispatcher.OnHost}
 }

@@ -86,7 +86,7 @@ func (rc *recorder) scheduleInstr(q *Queue, in *wire.Instr) (t timing) {
 // postpone decides when an instruction has its turn, and takes it into the
 // trace where that is later.
 func (rc *recorder) postpone(q *Queue, in *wire.Instr) timing {
-	if rc.exec.dev == nil || rc.exec.cfg.OneByOne || q.recording != nil || q.failed != nil || q.claim.Swept() {
+	if rc.exec.dev == nil || rc.exec.cfg.OneByOne || q.recording.Busy() || q.failed != nil || q.claim.Swept() {
 		return now
 	}
 	switch {
@@ -170,7 +170,7 @@ func (rc *recorder) classify(q *Queue, in *wire.Instr) timing {
 	if !ok || len(in.Regions) > 0 {
 		return q.flushIf(pending)
 	}
-	if !pending && in.Op != ops.Dot && w.Small(rc.exec.limit) {
+	if !pending && in.Op != ops.Dot && w.Small(rc.exec.dispatcher.HostLimit) {
 		return now // most work for the host
 	}
 	w.SettleLiterals()
@@ -187,7 +187,7 @@ func (rc *recorder) classify(q *Queue, in *wire.Instr) timing {
 		return unknown
 	case !f.Lazy, placement.CheckIndex(w) != nil:
 		return q.flushIf(pending)
-	case !pending && (f.Alias || w.Small(rc.exec.limit)):
+	case !pending && (f.Alias || w.Small(rc.exec.dispatcher.HostLimit)):
 		return now
 	case q.loop.Cuts(f.ID):
 		if q.trace != nil {

@@ -1,9 +1,9 @@
 package exec
 
 import (
+	"slices"
 	"time"
 
-	"nxvk/fallback"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/mesh"
 	"nxvk/gen/exec/placement"
@@ -38,6 +38,9 @@ type run struct {
 	effort         feed.Effort             // as the device sees it
 	observed       *spans.Observation      // nil where it came without a trace context
 
+	guess  *guess                 // the round under way, where its condition is not known
+	hooks  []*hook                // messages that are not sent
+	unsent bool                   // the queue waits for these
 	call   *pending               // a callback that has not been answered
 	round  *mesh.Round            // of its collectives; nil where it names none
 	coming map[ops.ID]*collective // by slot: those under way
@@ -100,6 +103,12 @@ func (r *run) clear(id ops.ID) {
 }
 
 func (r *run) drop() {
+	if r.guess != nil {
+		r.guess.waits = false
+		r.guess.release()
+		r.guess = nil
+	}
+	r.hooks, r.unsent = nil, false
 	for id := range r.slots {
 		r.clear(ops.ID(id))
 	}
@@ -132,6 +141,9 @@ func (ip *interpreter) runProgram(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		if wait := ip.advanceRun(q, r); wait != 0 {
 			return wait
 		}
+	}
+	if wait := ip.awaitHooks(q, r); wait != 0 {
+		return wait
 	}
 	return ip.finish(q, r)
 }
@@ -245,6 +257,11 @@ func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 		return queue.ForTurn
 	}
 	s := &f.Steps[f.pc]
+	if program.IsControl(s.In.Op) {
+		if wait, over := ip.confirm(q, r); wait != 0 || over {
+			return wait
+		}
+	}
 	switch s.In.Op {
 	case ops.While:
 		f.pc++
@@ -282,151 +299,22 @@ func (r *run) passed(s *program.Step) {
 	}
 }
 
-// handOver lets go of what a loop begins with where nothing else needs it: the first round may
-// update it in place, and the memory is free when the loop has another state. What the regions of
-// the loop capture is needed until it ends.
-func (r *run) handOver(s *program.Step) {
-	for _, id := range s.Last {
-		if !s.Captures(id) {
-			r.clear(id)
-		}
+// endsWith reports whether nothing in the run of a queue needs a slot after an instruction of the step
+// under way. A plan may then update the slot in place.
+func (q *Queue) endsWith(in *wire.Instr, id ops.ID) bool {
+	r := q.run
+	if r == nil || len(r.stack) == 0 {
+		return false
 	}
-}
-
-func (ip *interpreter) valuesOf(q *Queue, r *run, list []ops.Operand) []store.Value {
-	out := make([]store.Value, len(list))
-	for i, o := range list {
-		out[i] = ip.valueOf(q, r, o)
+	f := r.top()
+	if f.pc >= len(f.Steps) {
+		return false
 	}
-	return out
-}
-
-// enter begins a region of a step with values for its parameters.
-func (ip *interpreter) enter(q *Queue, r *run, s *program.Step, which int, params []store.Value) {
-	b := s.Regions[which]
-	for i, p := range b.Params {
-		r.set(p.ID, params[i])
+	switch s := &f.Steps[f.pc]; {
+	case in == &s.In:
+		return slices.Contains(s.Last, id)
+	case s.Fusion != nil && f.part < len(s.Fusion.Body) && in == &s.Fusion.Body[f.part]:
+		return slices.Contains(s.Fusion.Endings()[f.part], id)
 	}
-	r.stack = append(r.stack, frame{Block: b, of: s, which: which})
-}
-
-// branch runs the region that the predicate chooses.
-func (ip *interpreter) branch(q *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
-	yes, wait, err := ip.readPredicate(q, r, s.In.Ins[0])
-	if wait != 0 {
-		return wait
-	}
-	f.pc++
-	if err != nil {
-		ip.fail(r, s, err)
-		return 0
-	}
-	which := 1
-	if yes {
-		which = 0
-	}
-	ip.enter(q, r, s, which, nil)
-	return 0
-}
-
-// fail makes the results of a step carry an error.
-func (ip *interpreter) fail(r *run, s *program.Step, err error) {
-	for _, o := range s.In.Outs {
-		r.set(o.ID, store.Value{Type: o.Type, Err: err})
-	}
-	r.passed(s)
-}
-
-// leave ends a block: what it gives becomes the results of its step, or decides
-// about the next round of a loop.
-func (ip *interpreter) leave(q *Queue, r *run, f *frame) (wait queue.Wait) {
-	s := f.of
-	switch {
-	case s == nil:
-		r.stack = r.stack[:0]
-		return 0
-	case s.In.Op == ops.While && f.which == 0:
-		return ip.decide(q, r, f, s)
-	}
-	values := ip.valuesOf(q, r, f.Values)
-	r.pop(f)
-	if s.In.Op == ops.While {
-		ip.enter(q, r, s, 0, values)
-		return 0
-	}
-	r.give(s, values)
-	return 0
-}
-
-// decide ends the condition of a loop: its parameters, the state, go to the body
-// or are the results.
-func (ip *interpreter) decide(q *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
-	yes, wait, err := ip.readPredicate(q, r, f.Values[0])
-	if wait != 0 {
-		return wait
-	}
-	state := make([]store.Value, len(f.Params))
-	for i, p := range f.Params {
-		state[i] = ip.valueOf(q, r, ops.Operand{ID: p.ID})
-	}
-	r.pop(f)
-	switch {
-	case err != nil:
-		for _, v := range state {
-			if v.Mem != nil {
-				v.Mem.Drop()
-			}
-		}
-		ip.fail(r, s, err)
-	case yes:
-		ip.enter(q, r, s, 1, state)
-	default:
-		r.give(s, state)
-	}
-	return 0
-}
-
-// give ends a step with its results.
-func (r *run) give(s *program.Step, values []store.Value) {
-	for i, o := range s.In.Outs {
-		r.set(o.ID, values[i])
-	}
-	r.passed(s)
-}
-
-// pop ends a block and lets go of what it made.
-func (r *run) pop(f *frame) {
-	for _, p := range f.Params {
-		r.clear(p.ID)
-	}
-	for i := range f.Steps {
-		for _, o := range f.Steps[i].In.Outs {
-			r.clear(o.ID)
-		}
-	}
-	r.stack = r.stack[:len(r.stack)-1]
-}
-
-// readPredicate reads a predicate: whether a scalar is anything but zero. One that is
-// only on the device is read back first.
-func (ip *interpreter) readPredicate(q *Queue, r *run, o ops.Operand) (yes bool, wait queue.Wait, err error) {
-	lit := o.Lit
-	if lit == nil {
-		lit = r.lits[o.ID]
-	}
-	if lit != nil {
-		return fallback.Nonzero(fallback.Value{Type: lit.Type, Data: lit.Data}), 0, nil
-	}
-	v := r.slots[o.ID]
-	switch {
-	case v.Failure() != nil:
-		return false, 0, v.Failure()
-	case q.failed != nil:
-		err, q.failed = q.failed, nil
-		return false, 0, err
-	case !v.Mem.Bring():
-		wait, err = ip.exec.transfers.ReadBack(q, v.Mem, v.Type)
-		return false, wait, err
-	}
-	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil
+	return false
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/dispatch"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/loop"
@@ -32,7 +33,7 @@ type Queue struct {
 	claim     memory.Claim    // of the task at the front
 	needed    map[ops.ID]bool // while that waits for memory: the values that requests work on
 	failed    error           // why the operand that was waited for did not come
-	recording *recording      // of the task at the front
+	recording dispatch.Slot   // of the task at the front
 	job       hostjob.Slot    // what the host computes of it
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
@@ -300,7 +301,7 @@ func (e *Executor) park(q *Queue, why queue.Wait) {
 // fresh forgets what a queue has done about the task at its front.
 func (q *Queue) fresh() {
 	q.claim, q.failed, q.needed = memory.Claim{}, nil, nil
-	q.dropRecording()
+	q.recording.Drop()
 }
 
 // Resume serves a queue that has waited.
@@ -393,32 +394,6 @@ func (e *Executor) yield(q *Queue) {
 	home := q.home()
 	e.park(q, queue.ForTurn)
 	e.turns.Wait(q, &home.share, home.Session.Weight)
-}
-
-// SetWeight sets the share of a session beside the shares of others, of which 1 is the
-// usual one: of the processors, of the device and of the goroutine of the Executor.
-func (e *Executor) SetWeight(q *Queue, weight float64) {
-	q.Session.Weight = weight
-	if q.worker != nil {
-		q.worker.SetWeight(weight)
-	}
-	if q.feed != nil {
-		q.feed.SetWeight(weight)
-	}
-}
-
-// Wait is why the first request of a session cannot go on, 0 where it can.
-func (q *Queue) Wait() queue.Wait { return q.waits }
-
-// Waiting counts the requests of a session that have not been carried out:
-// pending instructions, those behind a request that cannot go on, and those of
-// runs that have left the session's order.
-func (q *Queue) Waiting() int {
-	n := q.queue.Len() + q.trace.Len()
-	for _, f := range q.asyncs {
-		n += f.Waiting()
-	}
-	return n
 }
 
 // Feed returns the feed of the session of a queue.

@@ -8,15 +8,16 @@ import (
 
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/ops/shard"
 	"nxvk/synth/spmd"
 	"nxvk/test/draw"
 )
 
 // drawShare divides the parameters of a program over ranks in a row, where that is possible.
-func drawShare(rng *rand.Rand, r *ops.Region, ranks int) ops.Partition {
-	p := ops.Partition{Shape: []int{ranks}}
+func drawShare(rng *rand.Rand, r *ops.Region, ranks int) shard.Share {
+	p := shard.Share{Shape: []int{ranks}}
 	for _, param := range r.Params {
-		s := ops.Whole(len(param.Type.Shape))
+		s := shard.Whole(len(param.Type.Shape))
 		if d := rng.IntN(len(s)); param.Type.Shape[d]%ranks == 0 {
 			s[d] = []int{0}
 		}
@@ -26,7 +27,7 @@ func drawShare(rng *rand.Rand, r *ops.Region, ranks int) ops.Partition {
 }
 
 // cut returns the elements of a rank's part of a value.
-func cut(v []float64, t ops.Type, p *ops.Partition, s ops.Sharding) (out []float64) {
+func cut(v []float64, t ops.Type, p *shard.Share, s shard.Sharding) (out []float64) {
 	local := p.Local(t, s)
 	for i := range local.Size() {
 		at, left := 0, i
@@ -76,7 +77,7 @@ func TestShares(t *testing.T) {
 }
 
 // compare runs a program on all ranks, and whole on the first one.
-func (f *fleet) compare(key string, round uint64, r *ops.Region, share ops.Partition, operands [][]float64) {
+func (f *fleet) compare(key string, round uint64, r *ops.Region, share shard.Share, operands [][]float64) {
 	f.Helper()
 	whole, err := r.CheckProgram()
 	if err != nil {
@@ -100,7 +101,7 @@ func (f *fleet) compare(key string, round uint64, r *ops.Region, share ops.Parti
 		}
 		want[i] = draw.Decode(data, o.Type)
 	}
-	shardings := make([][]ops.Sharding, len(f.rigs))
+	shardings := make([][]shard.Sharding, len(f.rigs))
 	for rank := range f.rigs {
 		p := share
 		p.Rank = rank
@@ -127,7 +128,7 @@ func (f *fleet) compare(key string, round uint64, r *ops.Region, share ops.Parti
 }
 
 // start runs a rank's share of a program.
-func (f *fleet) start(key string, round uint64, rank int, r *ops.Region, p *ops.Partition, operands [][]float64) (s []ops.Sharding) {
+func (f *fleet) start(key string, round uint64, rank int, r *ops.Region, p *shard.Share, operands [][]float64) (s []shard.Sharding) {
 	f.Helper()
 	rig, q := f.rigs[rank], f.qs[rank]
 	rig.exec.Stream(q, []wire.Instr{{Name: "program", Instr: ops.Instr{Op: ops.Program}, Defines: wire.Defines{Key: key, Program: r, Share: p}}})

@@ -15,6 +15,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // State is a point of a trajectory.
@@ -136,15 +137,10 @@ func New(in Integrator, dim, number int, o Options) (*Chain, error) {
 	if err := o.defaults(dim); err != nil {
 		return nil, err
 	}
-	c := &Chain{Number: number, Dim: dim, opts: o, in: in, step: o.Step, random: newRandom(o.Seed, uint64(number)), depths: newDepthPredictor()}
-	c.metric = append(c.metric, o.Metric...)
-	for len(c.metric) < dim {
-		c.metric = append(c.metric, 1)
-	}
-	return c, nil
+	return &Chain{Number: number, Dim: dim, opts: o, in: in, step: o.Step, random: newRandom(o.Seed, uint64(number)), depths: newDepthPredictor()}, nil
 }
 
-// Metric returns the diagonal of the inverse mass matrix as it is now.
+// Metric returns the diagonal of the inverse mass matrix as it is now, nil before Run.
 func (c *Chain) Metric() []float64 { return c.metric }
 
 // Step returns the step size as it is now.
@@ -171,6 +167,9 @@ func (c *Chain) note(s *State) {
 // Run runs the chain: warm-up, then draws. Each draw goes to emit. It ends with the first
 // error of the Integrator, of emit, or of the context.
 func (c *Chain) Run(ctx context.Context, emit func(warmup bool, d *Draw) error) error {
+	if c.metric = slices.Clone(c.opts.Metric); c.metric == nil {
+		c.metric = slices.Repeat([]float64{1}, c.Dim)
+	}
 	if err := c.begin(ctx); err != nil {
 		return err
 	}

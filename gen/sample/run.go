@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec"
@@ -88,13 +89,25 @@ func (s *Sampler) Sample(q *exec.Queue, r *wire.Sample, started func(run int, er
 			started(0, err)
 			return 0
 		}
-		s.begin(q, r, density, started, emit)
+		give, wait, err := s.e.TakeHost(q, int64(r.Chains)*int64(r.Dim)*chainBytes)
+		if wait != 0 {
+			return wait
+		}
+		if err != nil {
+			started(0, err)
+			return 0
+		}
+		s.begin(q, r, density, give, started, emit)
 		return 0
 	})
 }
 
-// begin starts the chains.
-func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, started func(int, error), emit func(int, Chunk) bool) {
+// chainBytes is the memory of a chain for each of its parameters: f64 numbers of the metric, its estimate, the
+// state, and the ends and subtrees of a trajectory. Deep trajectories take more for a while.
+const chainBytes = 24 * 8
+
+// begin starts the chains. give is called when the last has ended.
+func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, give func(), started func(int, error), emit func(int, Chunk) bool) {
 	chains, hosts := make([]*nuts.Chain, r.Chains), make([]*hosted, r.Chains)
 	var b *batcher
 	integrator := func(i int) nuts.Integrator {
@@ -106,12 +119,14 @@ func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, started func(
 		b = s.newBatcher(d, r.Chains)
 		integrator = func(int) nuts.Integrator { return b }
 	case err != nil && !errors.Is(err, synth.ErrUnsupported):
+		give()
 		started(0, err)
 		return
 	}
 	for i := range chains {
 		var err error
 		if chains[i], err = nuts.New(integrator(i), r.Dim, i, r.Chain(i)); err != nil {
+			give()
 			started(0, &wire.Fault{Kind: wire.BadArgument, Err: err})
 			return
 		}
@@ -128,6 +143,8 @@ func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, started func(
 		go s.report(session, run, r.Report)
 	}
 	left := len(chains)
+	var computing atomic.Int64
+	computing.Store(int64(left))
 	for i, c := range chains {
 		end := sync.OnceFunc(func() {
 			if b != nil {
@@ -138,6 +155,9 @@ func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, started func(
 			}
 		})
 		finish := func(err error) {
+			if computing.Add(-1) == 0 {
+				give()
+			}
 			last := Chunk{Chain: c.Number, End: c, Err: err}
 			s.conclude(session, func() bool { return run.reader.emit(last) }, end)
 		}

@@ -25,7 +25,10 @@ func (s *Sampler) Leapfrog(q *exec.Queue, c *wire.Leapfrog, done func(Rows, erro
 			return wait
 		}
 		if err == nil {
-			err = s.takeSteps(q, d, c, done)
+			wait, err = s.takeSteps(q, d, c, done)
+		}
+		if wait != 0 {
+			return wait
 		}
 		if err != nil {
 			done(Rows{}, err)
@@ -36,24 +39,26 @@ func (s *Sampler) Leapfrog(q *exec.Queue, c *wire.Leapfrog, done func(Rows, erro
 
 // takeSteps takes the steps of a request. The kernel finds the gradients where
 // it begins.
-func (s *Sampler) takeSteps(q *exec.Queue, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+func (s *Sampler) takeSteps(q *exec.Queue, d *density, c *wire.Leapfrog, done func(Rows, error)) (queue.Wait, error) {
 	if err := d.device(); errors.Is(err, synth.ErrUnsupported) {
 		return s.stepsOnHost(q, d, c, done)
 	} else if err != nil {
-		return err
+		return 0, err
 	}
 	b := s.newBatcher(d, 1)
 	s.leapfrogRows(d, b.data, requested(c), func(r Rows, err error) {
 		b.end()
 		if kernels.Refused(err) {
-			err = s.stepsOnHost(q, d, c, done)
-			if err == nil {
+			// Its turn is over: where memory has to be waited for, the refusal is the error.
+			wait, failed := s.stepsOnHost(q, d, c, done)
+			if wait == 0 && failed == nil {
 				return
 			}
+			err = errors.Join(err, failed)
 		}
 		done(r, err)
 	})
-	return nil
+	return 0, nil
 }
 
 // requested are the instances of a request as a kernel takes them. Their
@@ -83,8 +88,12 @@ func rowsOf(all [][]nuts.State, t ops.DType) (r Rows) {
 }
 
 // stepsOnHost takes the steps of a request on the host, apart from the goroutine
-// of the Executor.
-func (s *Sampler) stepsOnHost(q *exec.Queue, d *density, c *wire.Leapfrog, done func(Rows, error)) error {
+// of the Executor. It takes memory for the states and for the rows that are made of them.
+func (s *Sampler) stepsOnHost(q *exec.Queue, d *density, c *wire.Leapfrog, done func(Rows, error)) (queue.Wait, error) {
+	give, wait, err := s.e.TakeHost(q, 2*8*int64(c.N)*int64(c.K)*int64(3*c.Dim+1))
+	if wait != 0 || err != nil {
+		return wait, err
+	}
 	all := make([][]nuts.State, c.N)
 	s.e.Aside(q, workLeapfrog, func(w *sched.Worker) (failed error) {
 		for i := range all {
@@ -105,6 +114,9 @@ func (s *Sampler) stepsOnHost(q *exec.Queue, d *density, c *wire.Leapfrog, done 
 			failed = errors.Join(failed, err)
 		}
 		return failed
-	}, func(err error) { done(rowsOf(all, c.Type), err) })
-	return nil
+	}, func(err error) {
+		give()
+		done(rowsOf(all, c.Type), err)
+	})
+	return 0, nil
 }

@@ -7,25 +7,20 @@ import (
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/sample"
+	"nxvk/gen/server/report"
 )
 
 // maxKernels is how many kernels of a device the manager lists.
 const maxKernels = 64
 
-// kernelStatus is a kernel and what the device has done with it.
-type kernelStatus struct {
-	name string
-	kernels.Activity
-}
-
 // busiest returns the kernels that took the device longest, these first.
-func (d *Device) busiest() (list []kernelStatus) {
+func (d *Device) busiest() (list []report.Kernel) {
 	d.exec.Kernels(func(name string, a kernels.Activity) {
 		if len(list) == maxKernels && a.Seconds <= list[maxKernels-1].Seconds {
 			return
 		}
-		i, _ := slices.BinarySearchFunc(list, a.Seconds, func(k kernelStatus, s float64) int { return cmp.Compare(s, k.Seconds) })
-		list = slices.Insert(list, i, kernelStatus{name, a})
+		i, _ := slices.BinarySearchFunc(list, a.Seconds, func(k report.Kernel, s float64) int { return cmp.Compare(s, k.Seconds) })
+		list = slices.Insert(list, i, report.Kernel{Name: name, Activity: a})
 		list = list[:min(len(list), maxKernels)]
 	})
 	return list
@@ -37,7 +32,7 @@ func (m *Manager) kernels() etf.Term {
 	for i, d := range m.statuses() {
 		for _, k := range d.Kernels {
 			l = append(l, etf.Map{
-				pair("device", i), pair("name", k.name), pair("op", k.Op),
+				pair("device", i), pair("name", k.Name), pair("op", k.Op),
 				pair("dispatches", k.Dispatches), pair("seconds", k.Seconds),
 			})
 		}

@@ -14,6 +14,8 @@ import (
 	"nxvk/gen/exec"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/sample"
+	"nxvk/gen/server/mailbox"
+	"nxvk/gen/server/report"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
@@ -41,7 +43,7 @@ type DeviceConfig struct {
 	// Direct delivers the messages of other nodes to an inbox instead of the actor's
 	// mailbox, until stop is called: see dist.Node.
 	Direct   func(pid gen.PID, name gen.Atom, in dist.Inbox) (stop func())
-	Reporter *Reporter // publishes the state of the server; nil creates one
+	Reporter *report.Reporter // publishes the state of the server; nil creates one
 	Log      zerolog.Logger
 }
 
@@ -60,7 +62,7 @@ type Device struct {
 	act.Actor
 
 	cfg         DeviceConfig
-	mailbox     mailbox
+	mailbox     mailbox.Mailbox
 	indirect    func() // ends the delivery of cfg.Direct
 	exec        *exec.Executor
 	sampler     *sample.Sampler
@@ -87,12 +89,12 @@ func (d *Device) Init(...any) error {
 		d.cfg.Servers = NewServers(nil)
 	}
 	if d.cfg.Reporter == nil {
-		d.cfg.Reporter = NewReporter(d.cfg.Name)
+		d.cfg.Reporter = report.New(d.cfg.Name)
 	}
 	// The server survives the exit of a client that is linked to it.
 	d.SetTrapExit(true)
 	d.sessions = make(map[gen.PID]*store.Session)
-	d.mailbox.handle = d.handle
+	d.mailbox.Handle = d.handle
 	d.open(d.cfg.Vulkan)
 	d.startReports()
 	d.cfg.Servers.add(d)
@@ -104,14 +106,14 @@ func (d *Device) Init(...any) error {
 func (d *Device) open(dev *vulkan.Device) {
 	d.incarnation = newIncarnation()
 	if dev != nil {
-		dev.OnEnd(d.cfg.Reporter.observeRun)
+		dev.OnEnd(d.cfg.Reporter.ObserveRun)
 	}
 	d.exec = exec.New(exec.Config{
 		Device:    dev,
 		Host:      d.cfg.Host,
 		Work:      d.cfg.Work,
 		Target:    d.cfg.Target,
-		Post:      func(f func()) { d.mailbox.post(f) },
+		Post:      func(f func()) { d.mailbox.Post(f) },
 		Sweep:     d.askSweep,
 		Call:      d.callBack,
 		Log:       d.cfg.Log,
@@ -127,7 +129,7 @@ func (d *Device) open(dev *vulkan.Device) {
 		Node:        string(d.PID().Node),
 		Remote:      d.cfg.Servers.remote(),
 		Meshes:      d.cfg.Servers.meshesOn(d.cfg.Work),
-		Tell:        func(f, gone func()) { d.mailbox.post(sentFunc{f, gone}) },
+		Tell:        func(f, gone func()) { d.mailbox.Post(mailbox.Func{F: f, Gone: gone}) },
 	})
 	d.sampler, d.chains = sample.New(d.exec), chain.New(d.exec, d.cfg.Shaders)
 }
@@ -135,7 +137,7 @@ func (d *Device) open(dev *vulkan.Device) {
 // HandleMessage passes a message of Ergo to the mailbox.
 func (d *Device) HandleMessage(_ gen.PID, message any) error {
 	if !d.inform(message) {
-		d.mailbox.deliver(decode(message))
+		d.mailbox.Deliver(decode(message))
 	}
 	return nil
 }
@@ -146,16 +148,16 @@ func (d *Device) handle(message any) {
 	switch m := message.(type) {
 	case func():
 		m()
-	case uncounted:
+	case mailbox.Uncounted:
 		m()
-	case sentFunc:
-		m.f()
+	case mailbox.Func:
+		m.F()
 	case dist.Message:
 		d.handleStream(m.Sender, m.Term)
 	case dist.Cast:
 		d.handleStream(m.Sender, m.Request)
 	case dist.Call:
-		m.Came = d.mailbox.came
+		m.Came = d.mailbox.Came
 		d.handleCall(m)
 	case dist.Refused:
 		d.refuse(m)
@@ -181,12 +183,12 @@ func (d *Device) Terminate(error) { d.release() }
 // release ends all sessions and closes the mailbox, once.
 func (d *Device) release() {
 	d.indirect()
-	d.mailbox.close(func() {
+	d.mailbox.Close(func() {
 		d.exec.EndExports(d.ended())
 		for pid := range d.sessions {
 			d.endBy(pid, d.exec.EndNow) // what is posted is dropped
 		}
-		d.cfg.Reporter.close()
+		d.cfg.Reporter.Close()
 	})
 }
 
@@ -263,7 +265,7 @@ func (d *Device) recoverDevice() {
 	dev := d.cfg.Vulkan
 	go func() {
 		again, err := dev.Reopen()
-		d.mailbox.post(func() { d.finishReopen(again, err) })
+		d.mailbox.Post(func() { d.finishReopen(again, err) })
 	}()
 }
 
@@ -280,5 +282,5 @@ func (d *Device) finishReopen(dev *vulkan.Device, err error) {
 	d.cfg.Vulkan = dev
 	d.open(dev)
 	d.lost = ""
-	d.cfg.Reporter.publish()
+	d.cfg.Reporter.Publish()
 }

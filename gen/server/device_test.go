@@ -8,7 +8,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/node/dist"
-	"nxvk/ops"
+	"nxvk/ops/terms"
 )
 
 func TestComputes(t *testing.T) {
@@ -102,7 +102,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("limit %v is %v, want %v", x.asked, got, x.want)
 		}
 	}
-	opened := c.ok(tuple{atom("open"), etf.Map{{Key: atom("digest"), Value: []byte(ops.Digest())}}})
+	opened := c.ok(tuple{atom("open"), etf.Map{{Key: atom("digest"), Value: []byte(terms.Digest())}}})
 	if got := get(t, opened, "session"); got != dist.Pid(c.pid) {
 		t.Errorf("session of %v, want %v", got, dist.Pid(c.pid))
 	}
@@ -193,7 +193,7 @@ func TestInfo(t *testing.T) {
 	if d := get(t, node, "devices").(list); len(d) != 1 || get(t, d[0], "incarnation") != get(t, info, "incarnation") {
 		t.Errorf("devices %v", d)
 	}
-	if got := get(t, node, "digest"); string(got.([]byte)) != ops.Digest() {
+	if got := get(t, node, "digest"); string(got.([]byte)) != terms.Digest() {
 		t.Errorf("digest %s", got)
 	}
 	get(t, node, "version")

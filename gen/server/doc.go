@@ -4,7 +4,7 @@
 //
 // A device server handles one message at a time, on the goroutine that brings it, and so
 // needs no lock. It never waits for the device: completions come back as messages. A request
-// that fails gets an error as its reply, and a panic ends only the message. Reporter
-// publishes snapshots of the server, so metrics and info never wait for it. The package does
+// that fails gets an error as its reply, and a panic ends only the message. Package
+// report publishes snapshots of the server, so metrics and info never wait for it. The package does
 // not know how a value is computed. Start reading at Device.handle.
 package server

@@ -7,7 +7,6 @@ import (
 	"nxvk/gen/exec/explain"
 	"nxvk/gen/exec/hostjob"
 	"nxvk/gen/exec/queue"
-	"nxvk/gen/wire"
 	"nxvk/node/dist"
 )
 
@@ -28,7 +27,7 @@ func (d *Device) replyExplained(c dist.Call, q *exec.Queue, parts []explain.Part
 		return nil
 	}, func(err error) {
 		if err != nil { // the session has ended meanwhile, or a panic
-			d.reply(c, wire.Failure(&wire.Fault{Kind: wire.Internal, Err: err}))
+			d.reply(c, failure(err))
 		}
 	})
 }

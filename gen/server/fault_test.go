@@ -67,7 +67,7 @@ func TestReaderIsGone(t *testing.T) {
 	nobody := dist.Call{From: gen.PID{Node: r.node.Name(), ID: 1 << 40}}
 	for _, size := range []int{inline, 1 << 20} {
 		released := 0
-		d.mailbox.do(func() {
+		d.mailbox.Do(func() {
 			d.replyData(nobody, exec.Data{Bytes: make([]byte, size), Release: func() { released++ }}, nil)
 		})
 		if released != 1 {

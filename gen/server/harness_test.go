@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -10,15 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"nxvk/gen/etf"
+	"nxvk/gen/exec/exectest/harness"
+	"nxvk/gen/server/report"
+	"nxvk/node/dist"
+	"nxvk/vulkan"
+
 	"ergo.services/ergo/act"
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
-
-	"nxvk/gen/etf"
-	"nxvk/gen/exec/target"
-	"nxvk/node/dist"
-	"nxvk/synth"
-	"nxvk/vulkan"
 )
 
 type (
@@ -42,7 +41,8 @@ type rig struct {
 	server  gen.PID
 	manager gen.PID
 	watch   *watch
-	reports Reporters
+	inbox   deviceInbox // of the device server
+	reports report.Reporters
 	mapper  string // the port mapper of newNodes
 }
 
@@ -58,10 +58,15 @@ func newRig(t *testing.T, change func(*DeviceConfig)) *rig {
 	}
 	t.Cleanup(n.Close)
 	r := &rig{T: t, node: n, watch: &watch{on: make(map[gen.PID]bool)}}
-	r.reports = Reporters{NewReporter("nxvk_0")}
+	r.reports = report.Reporters{report.New("nxvk_0")}
 	cfg := DeviceConfig{Name: "nxvk_0", Watcher: r.watch, Direct: n.Direct, Reporter: r.reports[0], Log: zerolog.Nop()}
 	if change != nil {
 		change(&cfg)
+	}
+	direct := cfg.Direct
+	cfg.Direct = func(pid gen.PID, name gen.Atom, in dist.Inbox) func() {
+		r.inbox = in.(deviceInbox)
+		return direct(pid, name, in)
 	}
 	if r.server, err = n.SpawnRegister("nxvk_0", NewDevice(cfg), gen.ProcessOptions{}); err != nil {
 		t.Fatal(err)
@@ -76,18 +81,8 @@ func newRig(t *testing.T, change func(*DeviceConfig)) *rig {
 // onDevice makes the servers of a rig serve a device, where there is one.
 func onDevice(t *testing.T, o vulkan.Options) func(*DeviceConfig) {
 	t.Helper()
-	o.Watchdog = -1 // a busy machine is no lost device
-	d, err := vulkan.Open("", o)
-	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
-		t.Skipf("no device: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	var known synth.Target
-	if known, err = target.Probe(d); err != nil {
-		t.Fatal(err)
-	}
+	d := harness.Open(t, o)
+	known := harness.Target(t, d)
 	return func(c *DeviceConfig) { c.Vulkan, c.Target, c.HostLimit = d, known, -1 }
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/server/mailbox"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 )
@@ -64,38 +65,32 @@ func (d *Device) inform(message any) bool {
 	if !ok || c.Request != etf.Term(etf.Atom("info")) {
 		return false
 	}
-	s, ok := d.cfg.Reporter.read()
+	s, ok := d.cfg.Reporter.Read()
 	if !ok {
 		return false
 	}
 	defer dist.Handled(message)
-	c.Came = clock()
-	d.reply(c, wire.Success(s.report()))
+	c.Came = mailbox.Clock()
+	d.reply(c, wire.Success(infoTerm(&s)))
 	return true
 }
 
 // startReports connects the reporter to this server.
 func (d *Device) startReports() {
 	r := d.cfg.Reporter
-	d.mailbox.onWaited = func(t time.Duration) { r.waits.Observe(t.Seconds()) }
-	d.mailbox.afterMessage = func() {
+	d.mailbox.OnWaited = func(t time.Duration) { r.ObserveWait(t) }
+	d.mailbox.AfterMessage = func() {
 		defer d.recoverPanic()
-		r.publishIfOld()
+		r.PublishIfOld()
 	}
-	r.open(&d.mailbox, d.status)
-}
-
-// observeRun notes how long a submission waited for the device, and how long it ran.
-func (r *Reporter) observeRun(waited, ran time.Duration) {
-	r.turns.Observe(waited.Seconds())
-	r.runs.Observe(ran.Seconds())
+	r.Open(&d.mailbox, d.status)
 }
 
 // observeSubmission notes the time from submission to completion.
-func (d *Device) observeSubmission(t time.Duration) { d.cfg.Reporter.submits.Observe(t.Seconds()) }
+func (d *Device) observeSubmission(t time.Duration) { d.cfg.Reporter.ObserveSubmission(t) }
 
 // fail publishes the reason why the device does not serve.
 func (d *Device) fail(format string, args ...any) {
 	d.lost = fmt.Sprintf(format, args...)
-	d.cfg.Reporter.publish()
+	d.cfg.Reporter.Publish()
 }

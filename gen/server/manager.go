@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"runtime"
 	"time"
 
@@ -11,19 +12,22 @@ import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/server/report"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
-	"nxvk/ops"
+	"nxvk/ops/terms"
 )
 
 // ManagerName is the registered name of the manager.
 const ManagerName = gen.Atom("nxvk")
 
+var errNotManager = errors.New("send info, support, sessions, kernels, chains, metrics or {echo, Term}; gen/README.md describes them")
+
 // ManagerConfig has the settings of the manager.
 type ManagerConfig struct {
-	Work     *sched.Pool   // see DeviceConfig; nil is a pool of its own
-	Devices  Reporters     // of the device servers, in order
-	Patience time.Duration // see Patience, which it is where zero
+	Work     *sched.Pool      // see DeviceConfig; nil is a pool of its own
+	Devices  report.Reporters // of the device servers, in order
+	Patience time.Duration    // see report.Patience, which it is where zero
 	Log      zerolog.Logger
 }
 
@@ -47,7 +51,7 @@ func (m *Manager) Init(...any) error {
 	}
 	m.incarnation = newIncarnation()
 	if m.cfg.Patience == 0 {
-		m.cfg.Patience = Patience
+		m.cfg.Patience = report.Patience
 	}
 	return nil
 }
@@ -100,7 +104,7 @@ func (m *Manager) answer(request etf.Term, from gen.PID) (reply etf.Term) {
 	case etf.Atom("chains"):
 		return wire.Success(m.chains())
 	case etf.Atom("metrics"):
-		return wire.Success(m.cfg.Devices.term(m.cfg.Patience))
+		return wire.Success(m.cfg.Devices.Term(m.cfg.Patience))
 	}
 	if t, ok := request.(etf.Tuple); ok && len(t) == 2 && t[0] == etf.Atom("echo") {
 		return wire.Success(echo(t[1]))
@@ -119,10 +123,10 @@ func echo(t etf.Term) etf.Term {
 func (m *Manager) info() etf.Term {
 	var devices etf.List
 	for _, s := range m.statuses() {
-		devices = append(devices, s.report())
+		devices = append(devices, infoTerm(&s))
 	}
 	return etf.Map{
-		pair("version", Version()), pair("incarnation", m.incarnation), pair("digest", ops.Digest()),
+		pair("version", Version()), pair("incarnation", m.incarnation), pair("digest", terms.Digest()),
 		pair("os", runtime.GOOS+"/"+runtime.GOARCH), pair("devices", devices),
 	}
 }
@@ -151,4 +155,4 @@ func waitTerm(w queue.Wait) etf.Term {
 }
 
 // statuses are the snapshots of the devices.
-func (m *Manager) statuses() []status { return m.cfg.Devices.statuses(m.cfg.Patience) }
+func (m *Manager) statuses() []report.Snapshot { return m.cfg.Devices.Snapshots(m.cfg.Patience) }

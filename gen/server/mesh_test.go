@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"nxvk/gen/etf"
-	"nxvk/vulkan"
 )
 
 // joins opens a session as a rank of a mesh.
@@ -27,26 +26,20 @@ func summed(id, n, of int64) etf.Term {
 
 // TestMeshOfServers: servers with goroutines of their own carry out many collectives, in chains and side by side.
 func TestMeshOfServers(t *testing.T) {
-	for name, second := range map[string]func(*testing.T) func(*DeviceConfig){
-		"host":   func(*testing.T) func(*DeviceConfig) { return nil },
-		"device": func(t *testing.T) func(*DeviceConfig) { return onDevice(t, vulkan.Options{}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			first, other := newServers(t, second(t))
-			a, b := first.client(), other.client()
-			a.joins("m", 0, 2)
-			b.joins("m", 1, 2)
-			for round := range int64(20) {
-				id := 10*round + 1
-				for i, c := range []*client{a, b} {
-					c.stream(tensor(id, float32(i), float32(round)), summed(id+1, 2, id), summed(id+2, 2, id+1), add(id+3, 2, id+2, id+2))
-				}
-				for _, c := range []*client{a, b} {
-					c.wantFloats(id+3, 4, 8*float32(round))
-				}
+	onServers(t, func(t *testing.T, first, other *rig) {
+		a, b := first.client(), other.client()
+		a.joins("m", 0, 2)
+		b.joins("m", 1, 2)
+		for round := range int64(20) {
+			id := 10*round + 1
+			for i, c := range []*client{a, b} {
+				c.stream(tensor(id, float32(i), float32(round)), summed(id+1, 2, id), summed(id+2, 2, id+1), add(id+3, 2, id+2, id+2))
 			}
-		})
-	}
+			for _, c := range []*client{a, b} {
+				c.wantFloats(id+3, 4, 8*float32(round))
+			}
+		}
+	})
 }
 
 // TestMeshFaults: what does not fit is refused; a session and a server that end fail the others by name, soon, and their place

@@ -1,19 +1,16 @@
 package server
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"ergo.services/ergo/gen"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
-	dto "github.com/prometheus/client_model/go"
-
 	"nxvk/gen/etf"
+	"nxvk/gen/server/report/reporttest"
 	"nxvk/node/dist"
 	"nxvk/vulkan"
+
+	"ergo.services/ergo/gen"
 )
 
 // The numbers follow what a client does.
@@ -31,52 +28,11 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	if got, want := len(m.(etf.Map)), len(metricRows)+2*len(histograms); got != want {
-		t.Errorf("%d metrics, want %d", got, want)
-	}
-	families := c.gather()
-	for _, row := range metricRows {
-		if counter := strings.HasSuffix(row.name, "_total"); counter != row.counter {
-			t.Errorf("%s: counter is %v", row.name, row.counter)
-		}
-		f := families[prefix+row.name]
-		if f == nil || len(f.Metric) != 1 || label(f.Metric[0], "device") != "nxvk_0" {
-			t.Errorf("%s: gathered %v", row.name, f)
-		}
-	}
+	families := reporttest.Gather(t, c.reports)
 	s := families["nxvk_session_memory_bytes"].GetMetric()
-	if len(s) != 1 || s[0].Gauge.GetValue() != 24 || !strings.Contains(label(s[0], "session"), string(c.pid.Node)) {
+	if len(s) != 1 || s[0].Gauge.GetValue() != 24 || !strings.Contains(reporttest.Label(s[0], "session"), string(c.pid.Node)) {
 		t.Errorf("the sessions are %v", s)
 	}
-}
-
-// gather collects as Prometheus does, and checks what that demands.
-func (r *rig) gather() map[string]*dto.MetricFamily {
-	r.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(r.reports)
-	list, err := registry.Gather()
-	if err != nil {
-		r.Fatal(err)
-	}
-	problems, err := promlint.NewWithMetricFamilies(list).Lint()
-	if err != nil || len(problems) > 0 {
-		r.Fatalf("%v %v", problems, err)
-	}
-	all := make(map[string]*dto.MetricFamily)
-	for _, f := range list {
-		all[f.GetName()] = f
-	}
-	return all
-}
-
-func label(m *dto.Metric, name string) string {
-	for _, l := range m.Label {
-		if l.GetName() == name {
-			return l.GetValue()
-		}
-	}
-	return ""
 }
 
 // stick has the device server handle a message until the test ends, begun so long
@@ -87,7 +43,7 @@ func (r *rig) stick(ago time.Duration) {
 	r.post(r.server, func() { close(stuck); <-release })
 	r.Cleanup(func() { close(release) })
 	<-stuck
-	began := &r.reports[0].box.began
+	began := &r.inbox.mailbox.Began
 	began.Add(-int64(ago))
 }
 
@@ -120,7 +76,7 @@ func TestStuckServer(t *testing.T) {
 	if busy := get(t, metrics, "device_busy_seconds", "nxvk_0").(float64); busy < hour {
 		t.Errorf("metrics: busy for %v s", busy)
 	}
-	all := r.gather()
+	all := reporttest.Gather(t, r.reports)
 	if g := all["nxvk_device_busy_seconds"].Metric[0].Gauge; g.GetValue() < hour {
 		t.Errorf("gathered: busy for %v s", g)
 	}
@@ -143,79 +99,11 @@ func TestStuckServer(t *testing.T) {
 func TestPatience(t *testing.T) {
 	r := newRig(t, nil)
 	r.stick(0)
-	if s := r.reports.statuses(time.Millisecond); len(s) != 1 || s[0].Busy == 0 {
-		t.Errorf("statuses %v", s)
+	if s := r.reports.Snapshots(time.Millisecond); len(s) != 1 || s[0].Busy == 0 {
+		t.Errorf("snapshots %v", s)
 	}
 	if why := r.reports.NotReady(); why != "" && !strings.Contains(why, "busy with one message") {
 		t.Errorf("ready: %q", why)
-	}
-}
-
-// Readiness says why a device does not serve.
-func TestNotReady(t *testing.T) {
-	lost := vulkan.ErrDeviceLost
-	for _, x := range []struct {
-		name string
-		s    status
-		want string
-	}{
-		{"idle", status{}, ""},
-		{"under way", status{Oldest: time.Now()}, ""},
-		{"lost", status{Lost: lost.Error()}, "nxvk_0: device lost"},
-		{"hung", status{Oldest: time.Now().Add(-time.Minute)}, "worked on one submission for "},
-	} {
-		r := NewReporter("nxvk_0")
-		x.s.Name = "nxvk_0"
-		r.open(runningMailbox(), func() status { return x.s })
-		if why := (Reporters{r}).NotReady(); why != x.want && (x.want == "" || !strings.Contains(why, x.want)) {
-			t.Errorf("%s: %q, want %q", x.name, why, x.want)
-		}
-		r.close()
-		if why := (Reporters{r}).NotReady(); !strings.Contains(why, "1 of 1 device servers have ended") {
-			t.Errorf("%s: it has ended: %q", x.name, why)
-		}
-	}
-}
-
-func runningMailbox() *mailbox {
-	b := &mailbox{}
-	b.handle = func(m any) { m.(uncounted)() }
-	return b
-}
-
-// The sessions that hold most have series of their own; their number is bounded, and
-// no text of a client reaches a reader raw.
-func TestSessionSeries(t *testing.T) {
-	r := NewReporter("nxvk_0")
-	var s status
-	s.Name = "nxvk_0"
-	for i := range 3 * maxSessions {
-		s.Sessions = append(s.Sessions, sessionStatus{
-			Owner: etf.Pid{Node: "a@b", ID: uint32(i)}, Bytes: int64(i), Waiting: 1,
-			Label: fmt.Sprint("job\x1b[2J\n\xff", strings.Repeat("é", 2*maxLabel)),
-		})
-	}
-	r.open(runningMailbox(), func() status { return s })
-	all := (&rig{T: t, reports: Reporters{r}}).gather()
-	bytes := all["nxvk_session_memory_bytes"].GetMetric()
-	waiting := all["nxvk_session_waiting_requests"].GetMetric()
-	if len(bytes) != maxSessions+1 || len(waiting) != maxSessions+1 {
-		t.Fatalf("%d and %d series, want %d", len(bytes), len(waiting), maxSessions+1)
-	}
-	var sum, others float64
-	for _, m := range bytes {
-		sum += m.Gauge.GetValue()
-		if text := label(m, "label"); strings.ContainsAny(text, "\x1b\n") || len([]rune(text)) > maxLabel {
-			t.Fatalf("label %q", text)
-		}
-	}
-	for _, m := range waiting {
-		if label(m, "session") == "other" {
-			others = m.Gauge.GetValue()
-		}
-	}
-	if n := 3 * maxSessions; sum != float64(n*(n-1)/2) || others != float64(2*maxSessions) {
-		t.Errorf("%v bytes in all, %v requests of others", sum, others)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/gen/link"
+	"nxvk/gen/server/report"
 	"nxvk/node/dist"
 	"nxvk/vulkan"
 )
@@ -42,7 +43,7 @@ func newNodes(t *testing.T, count int, change func(node int, c *DeviceConfig)) (
 		if err := n.AwaitRegistered(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{T: t, node: n, watch: &watch{on: make(map[gen.PID]bool)}, reports: Reporters{NewReporter("nxvk_0")}, mapper: mapper}
+		r := &rig{T: t, node: n, watch: &watch{on: make(map[gen.PID]bool)}, reports: report.Reporters{report.New("nxvk_0")}, mapper: mapper}
 		cfg := DeviceConfig{Name: "nxvk_0", Watcher: &nodeWatch{r.watch, n}, Direct: n.Direct, Reporter: r.reports[0], Log: zerolog.Nop(),
 			Servers: NewServers(links)}
 		if change != nil {
@@ -91,7 +92,7 @@ func (w *nodeWatch) Unwatch(by, target gen.PID) {
 // sessions counts the sessions of a device server.
 func (r *rig) sessions() int {
 	r.Helper()
-	return len(r.reports.statuses(patience)[0].Sessions)
+	return len(r.reports.Snapshots(patience)[0].Sessions)
 }
 
 // on is the address of the first server of a rig's node.

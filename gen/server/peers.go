@@ -12,7 +12,7 @@ import (
 	"nxvk/gen/exec/mesh"
 	"nxvk/gen/link"
 	"nxvk/gen/wire"
-	"nxvk/ops"
+	"nxvk/ops/terms"
 )
 
 // peers are the meshes of other nodes, over the links of this one. It implements mesh.Peers.
@@ -79,7 +79,7 @@ func (p *peers) Meet(node string, done func(error)) {
 		done(err)
 		return
 	}
-	c.Call(string(link.ServerName), etf.Tuple{etf.Atom("meet"), Version(), ops.Digest()}, func(_ etf.Term, err error) { done(err) })
+	c.Call(string(link.ServerName), etf.Tuple{etf.Atom("meet"), Version(), terms.Digest()}, func(_ etf.Term, err error) { done(err) })
 }
 
 // Tell implements mesh.Peers.
@@ -184,10 +184,10 @@ func readNotice(t etf.Term) (n mesh.Notice, ok bool) {
 func meet(t etf.Tuple) etf.Term {
 	version, ok := t[1].([]byte)
 	digest, ok2 := t[2].([]byte)
-	if !ok || !ok2 || string(version) != Version() || string(digest) != ops.Digest() {
+	if !ok || !ok2 || string(version) != Version() || string(digest) != terms.Digest() {
 		return wire.Failure(&wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 			"this nxvk-node is %s with the op table %s, the other one %s with %s: install the same version on all nodes of a mesh",
-			Version(), ops.Digest(), version, digest)})
+			Version(), terms.Digest(), version, digest)})
 	}
 	return wire.OK
 }

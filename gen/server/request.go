@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -8,15 +10,19 @@ import (
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/chain"
 	"nxvk/gen/etf"
 	"nxvk/gen/exec"
 	"nxvk/gen/exec/explain"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/nuts"
+	"nxvk/gen/server/mailbox"
+	"nxvk/gen/server/report"
 	"nxvk/gen/wire"
 	"nxvk/node/dist"
 	"nxvk/ops"
+	"nxvk/ops/terms"
 	"nxvk/synth/spmd"
 )
 
@@ -44,8 +50,8 @@ func (d *Device) handleCall(c dist.Call) {
 		return
 	}
 	if r.Verb == wire.Info {
-		s := status{Info: d.info()}
-		d.reply(c, wire.Success(s.report()))
+		s := report.Snapshot{Info: d.info()}
+		d.reply(c, wire.Success(infoTerm(&s)))
 		return
 	}
 	if r.Verb == wire.CloseOf {
@@ -60,7 +66,7 @@ func (d *Device) handleCall(c dist.Call) {
 func (d *Device) refuse(m dist.Refused) {
 	err := tooLong(m)
 	if c, ok := m.Call(); ok {
-		c.Came = d.mailbox.came
+		c.Came = d.mailbox.Came
 		d.reply(c, wire.Failure(err))
 	} else if m.Sender.ID != 0 {
 		d.reportError(m.Sender, err)
@@ -158,10 +164,10 @@ func (d *Device) openSession(c dist.Call, q *exec.Queue, o wire.Options) {
 
 // setOptions sets the options of a session.
 func (d *Device) setOptions(q *exec.Queue, o wire.Options) error {
-	if o.Digest != "" && o.Digest != ops.Digest() {
+	if o.Digest != "" && o.Digest != terms.Digest() {
 		return &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 			"the client's op table (digest %s) differs from that of this nxvk-node %s (digest %s): install the same version of both",
-			o.Digest, Version(), ops.Digest())}
+			o.Digest, Version(), terms.Digest())}
 	}
 	s := q.Session
 	if o.LimitSet {
@@ -186,11 +192,20 @@ func (d *Device) setOptions(q *exec.Queue, o wire.Options) error {
 	return nil
 }
 
+// failure is the answer to a request that has failed. A computation that ends with its session has no kind of
+// its own.
+func failure(err error) etf.Term {
+	if errors.Is(err, sched.ErrCancelled) || errors.Is(err, context.Canceled) {
+		err = &wire.Fault{Kind: wire.Cancelled, Err: errors.New("the session was closed before the answer")}
+	}
+	return wire.Failure(err)
+}
+
 // reply answers a call. It reports false if the answer cannot be sent, because the caller is
 // gone.
 func (d *Device) reply(c dist.Call, result etf.Term) (sent bool) {
 	err := d.Send(c.From, dist.NewReply(c, result))
-	d.cfg.Reporter.calls.Observe((clock() - c.Came).Seconds())
+	d.cfg.Reporter.ObserveCall(mailbox.Clock() - c.Came)
 	if err != nil {
 		d.cfg.Log.Debug().Err(err).Stringer("to", c.From).Msg("an answer was not sent")
 	}
@@ -199,7 +214,7 @@ func (d *Device) reply(c dist.Call, result etf.Term) (sent bool) {
 
 func (d *Device) replyOK(c dist.Call, err error) {
 	if err != nil {
-		d.reply(c, wire.Failure(err))
+		d.reply(c, failure(err))
 		return
 	}
 	d.reply(c, wire.OK)
@@ -207,7 +222,7 @@ func (d *Device) replyOK(c dist.Call, err error) {
 
 func (d *Device) replyResult(c dist.Call, term func() etf.Term, err error) {
 	if err != nil {
-		d.reply(c, wire.Failure(err))
+		d.reply(c, failure(err))
 		return
 	}
 	d.reply(c, wire.Success(term()))
@@ -219,7 +234,7 @@ const inline = 4 << 10
 // replyData sends the bytes of a value, larger ones without a copy.
 func (d *Device) replyData(c dist.Call, data exec.Data, err error) {
 	if err != nil {
-		d.reply(c, wire.Failure(err))
+		d.reply(c, failure(err))
 		return
 	}
 	if data.Release == nil {

@@ -16,7 +16,7 @@ import (
 func (d *Device) replyRows(c dist.Call) func(sample.Rows, error) {
 	return func(r sample.Rows, err error) {
 		if err != nil {
-			d.reply(c, wire.Failure(err))
+			d.reply(c, failure(err))
 			return
 		}
 		parts := [][]byte{r.Q, r.P, r.Grad, r.LogP}

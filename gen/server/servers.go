@@ -9,6 +9,7 @@ import (
 	"nxvk/gen/exec"
 	"nxvk/gen/exec/mesh"
 	"nxvk/gen/link"
+	"nxvk/gen/server/mailbox"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 )
@@ -79,13 +80,9 @@ func (s *Servers) find(name string) exec.Server {
 	return nil
 }
 
-// sentFunc is a function that another goroutine has the server call. gone is called in its place
-// where the server has ended.
-type sentFunc struct{ f, gone func() }
-
 // Ask implements exec.Server.
 func (d *Device) Ask(f func(*exec.Executor), gone func()) {
-	d.mailbox.post(sentFunc{func() { f(d.exec) }, gone})
+	d.mailbox.Post(mailbox.Func{F: func() { f(d.exec) }, Gone: gone})
 }
 
 // ended is the error of values that others import from a server that ends.

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/server/report"
 	"nxvk/vulkan"
 )
 
@@ -20,7 +21,7 @@ func newServers(t *testing.T, second func(*DeviceConfig)) (first, other *rig) {
 	first = newRig(t, func(c *DeviceConfig) { c.Servers = servers })
 	both := *first
 	cfg := DeviceConfig{Name: "nxvk_1", Index: 1, Watcher: first.watch, Direct: first.node.Direct, Servers: servers,
-		Reporter: NewReporter("nxvk_1"), Log: zerolog.Nop()}
+		Reporter: report.New("nxvk_1"), Log: zerolog.Nop()}
 	if second != nil {
 		second(&cfg)
 	}
@@ -28,8 +29,21 @@ func newServers(t *testing.T, second func(*DeviceConfig)) (first, other *rig) {
 	if both.server, err = first.node.SpawnRegister("nxvk_1", NewDevice(cfg), gen.ProcessOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	both.reports = Reporters{cfg.Reporter}
+	both.reports = report.Reporters{cfg.Reporter}
 	return first, &both
+}
+
+// onServers tests two servers of a node, of which the second is of the host and then of a device.
+func onServers(t *testing.T, test func(t *testing.T, first, other *rig)) {
+	for name, second := range map[string]func(*testing.T) func(*DeviceConfig){
+		"host":   func(*testing.T) func(*DeviceConfig) { return nil },
+		"device": func(t *testing.T) func(*DeviceConfig) { return onDevice(t, vulkan.Options{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, other := newServers(t, second(t))
+			test(t, first, other)
+		})
+	}
 }
 
 // secret is what others import the values of a client with.
@@ -47,31 +61,25 @@ func imported(id, n int64, server atom, of *client, theirs int64) etf.Term {
 
 // TestImportBetweenServers: values go both ways at once between the servers of a node, and are counted.
 func TestImportBetweenServers(t *testing.T) {
-	for name, second := range map[string]func(*testing.T) func(*DeviceConfig){
-		"host":   func(*testing.T) func(*DeviceConfig) { return nil },
-		"device": func(t *testing.T) func(*DeviceConfig) { return onDevice(t, vulkan.Options{}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			first, other := newServers(t, second(t))
-			a, b := first.client(), other.client()
-			for round := range int64(20) {
-				id, x := 10*round, float32(round)
-				a.stream(tensor(id+1, x, 2), imported(id+2, 2, "nxvk_1", b, id+1), add(id+3, 2, id+2, id+1))
-				b.stream(tensor(id+1, 10, x), imported(id+2, 2, "nxvk_0", a, id+1), add(id+3, 2, id+2, id+1))
-				a.wantFloats(id+3, x+10, x+2)
-				b.wantFloats(id+3, x+10, x+2)
-			}
-			got := other.reports.term(patience)
-			if n := get(t, got, "imported_bytes_total", "nxvk_1"); n != 20*8.0 {
-				t.Errorf("%v bytes are counted, want 160", n)
-			}
-			// A value of the server itself is shared.
-			b.stream(imported(900, 2, "nxvk_1", b, 1))
-			b.wantFloats(900, 10, 0)
-			b.stream(imported(901, 2, "nxvk_7", b, 1))
-			b.wantError(b.ask(b.server, tuple{atom("download"), int64(901)}), "bad_argument")
-		})
-	}
+	onServers(t, func(t *testing.T, first, other *rig) {
+		a, b := first.client(), other.client()
+		for round := range int64(20) {
+			id, x := 10*round, float32(round)
+			a.stream(tensor(id+1, x, 2), imported(id+2, 2, "nxvk_1", b, id+1), add(id+3, 2, id+2, id+1))
+			b.stream(tensor(id+1, 10, x), imported(id+2, 2, "nxvk_0", a, id+1), add(id+3, 2, id+2, id+1))
+			a.wantFloats(id+3, x+10, x+2)
+			b.wantFloats(id+3, x+10, x+2)
+		}
+		got := other.reports.Term(patience)
+		if n := get(t, got, "imported_bytes_total", "nxvk_1"); n != 20*8.0 {
+			t.Errorf("%v bytes are counted, want 160", n)
+		}
+		// A value of the server itself is shared.
+		b.stream(imported(900, 2, "nxvk_1", b, 1))
+		b.wantFloats(900, 10, 0)
+		b.stream(imported(901, 2, "nxvk_7", b, 1))
+		b.wantError(b.ask(b.server, tuple{atom("download"), int64(901)}), "bad_argument")
+	})
 }
 
 // TestImportOfEndedServer: a server that ends, and one that has ended, is an error of those who import

@@ -41,7 +41,7 @@ func (d *Device) queueOf(pid gen.PID) *exec.Queue {
 		d.exec.Queue(s).Orphan = func(err error) { d.reportError(pid, err) }
 		if err := d.cfg.Watcher.Watch(d.PID(), pid); err != nil {
 			// The process is gone already: report its end like any other.
-			d.mailbox.post(gen.MessageDownPID{PID: pid, Reason: err})
+			d.mailbox.Post(gen.MessageDownPID{PID: pid, Reason: err})
 		}
 	}
 	return d.exec.Queue(s)

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
@@ -64,16 +65,14 @@ func (l *Leapfrog) check() error {
 	case l.K > MaxRows/l.N:
 		return bad(fmt.Sprintf("%d steps of %d instances; a call has at most %d rows", l.K, l.N, MaxRows))
 	}
-	if l.Metric == nil {
-		l.Metric = make([]float64, l.N*l.Dim)
-		for i := range l.Metric {
-			l.Metric[i] = 1
-		}
-	}
 	for _, x := range []struct {
 		name string
 		data []float64
 	}{{"q", l.Q}, {"p", l.P}, {"metric", l.Metric}} {
+		if x.name == "metric" && x.data == nil {
+			l.Metric = slices.Repeat([]float64{1}, l.N*l.Dim) // as long as q, which is there
+			continue
+		}
 		if len(x.data) != l.N*l.Dim {
 			return &Fault{BadArgument, fmt.Errorf("%s has %d numbers, %d instances of %d parameters need %d", x.name, len(x.data), l.N, l.Dim, l.N*l.Dim)}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // MaxKey bounds the keys of programs, in bytes.
@@ -14,15 +15,15 @@ const MaxKey = 64
 
 // Defines are the attributes of the instructions program, run, shader and forget.
 type Defines struct {
-	Key       string         // of the program
-	Keys      []string       // of those to forget
-	Program   *ops.Region    // the program, nil where it is malformed
-	Broken    error          // why it is malformed
-	Share     *ops.Partition // the rank whose share of Program it defines; nil for the whole
-	Shader    []byte         // SPIR-V of the client
-	Callbacks *etf.Pid       // the process that gets hooks and callbacks of a run, or nil
-	Context   *Context       // the trace context of a run, or nil
-	Round     uint64         // of the collectives of a run; 0 where it names none
+	Key       string       // of the program
+	Keys      []string     // of those to forget
+	Program   *ops.Region  // the program, nil where it is malformed
+	Broken    error        // why it is malformed
+	Share     *shard.Share // the rank whose share of Program it defines; nil for the whole
+	Shader    []byte       // SPIR-V of the client
+	Callbacks *etf.Pid     // the process that gets hooks and callbacks of a run, or nil
+	Context   *Context     // the trace context of a run, or nil
+	Round     uint64       // of the collectives of a run; 0 where it names none
 }
 
 // decodeDefines reads [Key, Region] and Share of program, [Key, Binary] of shader,

@@ -2,17 +2,17 @@ package wire
 
 import (
 	"nxvk/gen/etf"
-	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // decodeShare reads {Shape, Rank, [Sharding]}, one rank's share of a program on a mesh.
-func decodeShare(t etf.Term) (*ops.Partition, error) {
+func decodeShare(t etf.Term) (*shard.Share, error) {
 	const form = "a share is {Shape, Rank, Shardings}: the shape of the mesh, a rank, and for each parameter a list of the axes of each dimension"
 	tuple, ok := t.(etf.Tuple)
 	if !ok || len(tuple) != 3 {
 		return nil, bad(form)
 	}
-	p := &ops.Partition{}
+	p := &shard.Share{}
 	shape, isShape := tuple[0].(etf.Tuple)
 	list, isList := tuple[2].(etf.List)
 	rank, err := integer(tuple[1])
@@ -28,7 +28,7 @@ func decodeShare(t etf.Term) (*ops.Partition, error) {
 		if !ok {
 			return nil, bad(form)
 		}
-		s := ops.Whole(len(dims))
+		s := shard.Whole(len(dims))
 		for d, axes := range dims {
 			if s[d], err = integers(axes); err != nil {
 				return nil, bad(form)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nxvk/gen/exec/exectest"
+	"nxvk/node/bench/program"
 	"nxvk/ops"
 )
 
@@ -78,7 +79,7 @@ func (h *harness) alone(r *besideRow) error {
 // beside measures rows while another session runs a new program.
 func (h *harness) beside(rows []besideRow) error {
 	other := &harness{h.Beside(), make(map[string]ops.ID)}
-	p := stack(coldSize)
+	p := program.Stack(coldSize)
 	outs, operands, err := other.smallOperands(p)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nxvk/gen/exec/exectest"
+	"nxvk/node/bench/program"
 	"nxvk/ops"
 )
 
@@ -60,7 +61,7 @@ func ColdRound(device string, f Format) error {
 		return err
 	}
 	defer h.close()
-	p := stack(coldSize)
+	p := program.Stack(coldSize)
 	outs, operands, err := h.smallOperands(p)
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func median(times []time.Duration) time.Duration {
 func small(n int) []byte {
 	data := make([]byte, 0, 4*n)
 	for i := range n {
-		data = append(data, newGraph(ops.F32).number(float64(i*37%101)/50-1).Lit.Data...)
+		data = append(data, program.Number(float64(i*37%101)/50-1).Lit.Data...)
 	}
 	return data
 }

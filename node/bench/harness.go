@@ -12,6 +12,9 @@ import (
 	"nxvk/vulkan"
 )
 
+func f32(shape ...int) ops.Type { return ops.Type{DType: ops.F32, Shape: shape} }
+func f64(shape ...int) ops.Type { return ops.Type{DType: ops.F64, Shape: shape} }
+
 // harness drives an executor and keeps its inputs.
 type harness struct {
 	*exectest.Driver

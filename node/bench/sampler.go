@@ -12,6 +12,7 @@ import (
 	"nxvk/gen/nuts"
 	"nxvk/gen/sample"
 	"nxvk/gen/wire"
+	"nxvk/node/bench/program"
 	"nxvk/ops"
 )
 
@@ -25,29 +26,17 @@ type sampled struct {
 
 // densities are the two models of bench/sampler.exs of the Elixir package.
 var densities = []sampled{
-	{"schools", schools(), 2 + schoolCount, func(h *harness) []ops.Operand {
+	{"schools", program.Schools(), 2 + program.SchoolCount, func(h *harness) []ops.Operand {
 		return []ops.Operand{h.numbers(1, 28, 8, -3, 7, -1, 1, 18, 12), h.numbers(1, 15, 10, 16, 11, 9, 11, 10, 18)}
 	}},
-	{"regimes", inOrder(), parameters, func(h *harness) []ops.Operand {
-		return []ops.Operand{h.numbers(observations, returns()...)}
+	{"regimes", program.InOrder(), program.Parameters, func(h *harness) []ops.Operand {
+		return []ops.Operand{h.numbers(program.Observations, program.Returns()...)}
 	}},
 }
 
 // numbers uploads a matrix.
 func (h *harness) numbers(rows int, xs ...float64) ops.Operand {
 	return ops.Operand{ID: h.Upload(f64(rows, len(xs)/rows), bytesOf(xs))}
-}
-
-// returns are observations of three regimes in turn, from two Weyl sequences.
-func returns() (xs []float64) {
-	regime := [][2]float64{{-2, 0.7}, {0, 0.4}, {1.5, 0.9}}
-	for i := 1; i <= observations; i++ {
-		_, u := math.Modf(float64(i) * 0.6180339887498949)
-		_, v := math.Modf(float64(i) * 0.7548776662466927)
-		r := regime[i%len(regime)]
-		xs = append(xs, r[0]+r[1]*math.Sqrt(-2*math.Log(u))*math.Cos(2*math.Pi*v))
-	}
-	return xs
 }
 
 // sampledDraws is the number of draws of a chain, after as many of warm-up; on processors there
@@ -158,7 +147,7 @@ func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 		}
 	})
 	c.time = time.Since(start)
-	c.leaps = int(h.Exec.Counters.Leaps - before.Leaps)
+	c.leaps = int(h.Exec.Counters.LeapfrogSteps - before.LeapfrogSteps)
 	c.dispatches = int(h.Exec.Counters.Dispatches - before.Dispatches)
 	return c, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/node/archive"
+	"nxvk/node/bench/program"
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
@@ -28,9 +29,9 @@ var starting = []struct {
 	name string
 	make func() *ops.Region
 }{
-	{"a softmax", func() *ops.Region { return softmax(f32(64, 96)) }},
-	{"200 instructions", func() *ops.Region { return stack(200) }},
-	{"2,000 instructions", func() *ops.Region { return stack(2000) }},
+	{"a softmax", func() *ops.Region { return program.Softmax(f32(64, 96)) }},
+	{"200 instructions", func() *ops.Region { return program.Stack(200) }},
+	{"2,000 instructions", func() *ops.Region { return program.Stack(2000) }},
 }
 
 // Starts measures the first results of programs at the first start of a node, and at later ones

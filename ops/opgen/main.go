@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"os"
 
-	"nxvk/ops"
+	"nxvk/ops/terms"
 )
 
 // Where the files go, from the root of the repository.
@@ -36,5 +36,5 @@ func write() error {
 
 // files returns the text of each file.
 func files() map[string]string {
-	return map[string]string{termsFile: ops.Terms(), readmeFile: readme()}
+	return map[string]string{termsFile: terms.Table(), readmeFile: readme()}
 }

@@ -7,6 +7,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/ops/example"
 	"nxvk/synth"
 )
 
@@ -36,7 +37,7 @@ func support() string {
 	var b strings.Builder
 	b.WriteString(supportIntro)
 	for op := ops.Op(0); op < ops.Count; op++ {
-		if _, _, ok := ops.Example(op, ops.F32); ok {
+		if _, _, ok := example.Of(op, ops.F32); ok {
 			fmt.Fprintf(&b, "| %v | %s |\n", op, places(op))
 		}
 	}

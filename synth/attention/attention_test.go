@@ -33,7 +33,7 @@ func TestDrawn(t *testing.T) {
 			}
 			r := g.Region()
 			found := attention.Find(r, target)
-			one := slices.IndexFunc(found.Body, func(in ops.Instr) bool { return in.Op == ops.Attention })
+			one := indexOfAttention(found)
 			if one < 0 {
 				t.Errorf("%v, %d: nothing is found in\n%s", d, seed, graph.Print(r))
 				continue
@@ -47,8 +47,26 @@ func TestDrawn(t *testing.T) {
 	}
 }
 
-// words is the size of the kernel of an attention.
+// indexOfAttention is the first attention of a region, or -1.
+func indexOfAttention(r *ops.Region) int {
+	return slices.IndexFunc(r.Body, func(in ops.Instr) bool { return in.Op == ops.Attention })
+}
+
+// words is the size of the largest kernel of an attention, steps the number of its kernels.
 func words(t *testing.T, target *lowering.Target, in *ops.Instr) (n int) {
+	t.Helper()
+	for _, s := range planOf(t, target, in).Steps {
+		n = max(n, len(s.Kernel.Code))
+	}
+	return n
+}
+
+func steps(t *testing.T, target *lowering.Target, in *ops.Instr) int {
+	t.Helper()
+	return len(planOf(t, target, in).Steps)
+}
+
+func planOf(t *testing.T, target *lowering.Target, in *ops.Instr) *lowering.Plan {
 	t.Helper()
 	var types []ops.Type
 	for _, p := range in.Regions[0].Params {
@@ -58,10 +76,7 @@ func words(t *testing.T, target *lowering.Target, in *ops.Instr) (n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range plan.Steps {
-		n = max(n, len(s.Kernel.Code))
-	}
-	return n
+	return plan
 }
 
 // host computes a region one instruction after the other.

@@ -27,8 +27,13 @@
 // values that are Inf or NaN do not spoil a result there, as 0·Inf does in the region. Operands whose rows are
 // no whole vectors of 16 bytes are copied first.
 //
+// For fewer than 16 queries, as a step of a generation has them, a workgroup has one query (fewJob). Teams of
+// invocations multiply it with keys; then come a softmax and the sums of the values. From 1,024 keys on, several
+// workgroups share the keys of a query, and a second kernel joins what they give. Values of weight 0 are not read,
+// either. Keys and values are read where they lie, such as in a cache whose positions come before its heads.
+//
 // Model.go estimates when one kernel is faster than products and a softmax: on matrix hardware about always
-// from 128 queries on. By multiply-adds it is where the device could not store the scores, or takes more time to
+// from 128 queries on, and for few queries where they are not so many that keys had better be read once. By multiply-adds it is where the device could not store the scores, or takes more time to
 // move them than to compute: else products are faster, whose tiles are larger.
 // Gradients read the weights, so attention in them is not found.
 //

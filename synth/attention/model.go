@@ -40,7 +40,7 @@ const (
 	passes       = 4   // over the scores: written, read and written by the softmax, read
 	softmaxCost  = 24  // primitive operations of a score: maximum, exponential, sum, shared memory
 	fullDevice   = 264 // workgroups that keep a device busy
-	leastQueries = 16  // with fewer, products are of vectors, which the memory of keys bounds
+	leastQueries = 16  // with fewer, the memory of keys bounds the time; see fewJob
 )
 
 const (
@@ -57,6 +57,8 @@ func (j *job) pays() bool {
 	switch {
 	case Always:
 		return true
+	case j.few != nil:
+		return j.few.streamed() < j.few.apart()+apartTime
 	case j.queries < leastQueries:
 		return false
 	case !j.storable():

@@ -38,6 +38,7 @@ type job struct {
 
 	exactDepth, exactWidth bool       // operands are loaded in fours
 	matrix                 *matrixJob // the kernel for matrix hardware; nil where that does not compute it
+	few                    *fewJob    // the one for few queries
 }
 
 // source is where the expressions of the logits read: sources of the trace, their dimensions in groups.
@@ -52,6 +53,9 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 	j, err := newJob(in, t)
 	if err != nil {
 		return nil, err
+	}
+	if j.few != nil {
+		return j.few.plan()
 	}
 	if j.matrix != nil {
 		return j.matrix.plan()
@@ -100,10 +104,12 @@ func newJob(in *ops.Instr, t *lowering.Target) (*job, error) {
 	if n := j.sharedBytes(); n > t.SharedMemory {
 		return nil, lowering.Unsupported("workgroups of %d bytes of shared memory", n)
 	}
-	j.exactDepth = p.query.inFours() && p.key.inFours() && p.depth%4 == 0
-	j.exactWidth = p.value.inFours() && p.width%4 == 0
+	j.exactDepth = p.query.inGroups(4) && p.key.inGroups(4) && p.depth%4 == 0
+	j.exactWidth = p.value.inGroups(4) && p.width%4 == 0
 	j.groupSources()
-	j.matrix = j.onMatrix()
+	if j.few = j.onFew(); j.few == nil {
+		j.matrix = j.onMatrix()
+	}
 	return j, nil
 }
 
@@ -115,22 +121,6 @@ func (j *job) sharedBytes() int {
 // lineOf is the distance of lines of the left shared array: the queries of the block, and some
 // elements that spread columns over the banks.
 func (j *job) lineOf() int { return j.queriesPer() + 4 }
-
-// inFours reports whether four columns from each multiple of four on are neighbours in memory, at
-// a multiple of four elements.
-func (o *operand) inFours() bool {
-	if len(o.dims[columns]) != 1 || o.strides[columns][0] != 1 || o.offset%4 != 0 {
-		return false
-	}
-	for _, g := range []int{batch, rows} {
-		for _, s := range o.strides[g] {
-			if s%4 != 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // dimsOf are the dimensions of the logits in a group.
 func (j *job) dimsOf(g int) []int {
@@ -159,9 +149,22 @@ func (j *job) queriesPer() int { return down * j.perRow }
 func (j *job) program() (*codegen.Program, error) {
 	blocks := (j.queries + j.queriesPer() - 1) / j.queriesPer()
 	n := j.batches * j.queries * j.width
-	p := &codegen.Program{Local: local, Body: j.write, Groups: j.batches * blocks,
+	p, err := j.loads(j.batches*blocks, n)
+	if err != nil {
+		return nil, err
+	}
+	p.Local, p.Body = local, j.write
+	j.addResult(p)
+	p.Numbers, p.Key = append([]int{j.queries, j.keys, j.depth, j.width, blocks, j.batches * blocks}, j.placeNumbers()...), j.describe()
+	return p, nil
+}
+
+// loads is a program that reads the operands and the sources of the logits, and stores no more than so many
+// elements.
+func (j *job) loads(workgroups, stored int) (*codegen.Program, error) {
+	p := &codegen.Program{Groups: workgroups,
 		Flops: 2 * int64(j.batches) * int64(j.queries) * int64(j.keys) * int64(j.depth+j.width)}
-	extent := max(n, j.query.extent(), j.key.extent(), j.value.extent())
+	extent := max(stored, j.query.extent(), j.key.extent(), j.value.extent())
 	for i := range j.sources {
 		if s := &j.sources[i]; s.HasView() {
 			extent = max(extent, s.Extent(j.trace.Dims))
@@ -171,14 +174,7 @@ func (j *job) program() (*codegen.Program, error) {
 	for _, o := range []*operand{&j.query, &j.key, &j.value} {
 		p.AddBuffer(o.buffer, o.extent(), o.size())
 	}
-	if err := j.addSources(p); err != nil {
-		return nil, err
-	}
-	out := codegen.ResultBuffer(j.result)
-	out.Access, out.Bytes = lowering.Write, int64(n*out.Size())
-	p.Buffers, p.Bytes = append(p.Buffers, out), p.Bytes+out.Bytes
-	p.Numbers, p.Key = j.numbers(blocks), j.describe()
-	return p, nil
+	return p, j.addSources(p)
 }
 
 // addSources adds the buffers and the literals that the logits read to a program.
@@ -204,9 +200,8 @@ func (j *job) operandOf(lit int) (operand int, ok bool) {
 	return lit - n, lit < 2*n
 }
 
-// numbers are the parameters, in the order in which write takes them.
-func (j *job) numbers(blocks int) []int {
-	nums := []int{j.queries, j.keys, j.depth, j.width, blocks, j.batches * blocks}
+// placeNumbers are the parameters that tell where operands and the sources of the logits lie.
+func (j *job) placeNumbers() (nums []int) {
 	for _, o := range []*operand{&j.query, &j.key, &j.value} {
 		nums = append(nums, o.numbers()...)
 	}

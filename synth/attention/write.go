@@ -29,14 +29,8 @@ type writer struct {
 // write is the body of the kernel.
 func (j *job) write(e *codegen.Emitter) (err error) {
 	w := &writer{Emitter: e, job: j}
-	for _, f := range []struct {
-		op    ops.Op
-		arity int
-		to    **scalar.Func
-	}{{ops.Exp, 1, &w.exp}, {ops.Divide, 2, &w.div}} {
-		if *f.to, err = codegen.Expression(e.Target, f.op.Info().Code, ops.F32, f.arity, 0); err != nil {
-			return err
-		}
+	if err = w.functions(); err != nil {
+		return err
 	}
 	w.queries, w.keys, w.depth, w.width = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
 	blocks, all := e.NextNumber(), e.NextNumber()
@@ -50,6 +44,20 @@ func (j *job) write(e *codegen.Emitter) (err error) {
 	w.rowMax = e.Shared(scalar.F32, local)
 	w.logits = w.newLogits(3).of(number)
 	return w.stream()
+}
+
+// functions compiles the functions of the softmax.
+func (w *writer) functions() (err error) {
+	for _, f := range []struct {
+		op    ops.Op
+		arity int
+		to    **scalar.Func
+	}{{ops.Exp, 1, &w.exp}, {ops.Divide, 2, &w.div}} {
+		if *f.to, err = codegen.Expression(w.Target, f.op.Info().Code, ops.F32, f.arity, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stream goes through the keys.

@@ -32,7 +32,7 @@ func (e *Emitter) Fetch(buf int, at kernel.Value, n int) []kernel.Value {
 // FetchSpan is Fetch at any element: at counts elements. Narrow elements are extracted
 // from two neighbouring words, which are shifted together.
 func (e *Emitter) FetchSpan(buf int, at kernel.Value, n int) []kernel.Value {
-	if b := &e.Buffers[buf]; b.Elem.Size() < 4 && n > 1 {
+	if _, held := e.held(buf); !held && e.Buffers[buf].Elem.Size() < 4 && n > 1 {
 		return e.fetchSpan(buf, at, n)
 	}
 	var vs []kernel.Value

@@ -26,6 +26,14 @@ type Program struct {
 	Bytes    int64
 	Flops    int64
 	Host     lowering.Host // hand-written code for the host; nil where there is none
+
+	// Early does what Body does before it needs the values that other stages of a chain hold for it, such as loads that
+	// take long, and returns the rest; see Chain. It is nil where Body needs them at once.
+	Early func(e *Emitter) (rest func() error)
+
+	// Fit gives the number of workgroups of so many invocations, by which Body carries out the same; less than 1
+	// where it cannot. It is nil where Body has workgroups of one size.
+	Fit func(local int) (groups int)
 }
 
 // Buffer is a buffer of a program.
@@ -71,6 +79,10 @@ type Emitter struct {
 	nums      []kernel.Value
 	Lits      []kernel.Value
 	Buffers   []Buffer
+	places    []int // of buffers, where the emitter is that of a stage; see place
+
+	repeats bool         // a workgroup carries out the workgroups of the program one after the other:
+	group   kernel.Value // this one
 }
 
 // NextNumber returns the next number, in the order of Program.Numbers.
@@ -93,6 +105,9 @@ func (e *Emitter) Index(n int) kernel.Value { return e.Int(e.IndexType, n) }
 // Group is the number of the workgroup. The grid has three dimensions, because one may be too
 // small.
 func (e *Emitter) Group() kernel.Value {
+	if e.repeats {
+		return e.group
+	}
 	yz := e.Add(e.Builtin(kernel.GroupY), e.Mul(e.Builtin(kernel.GroupsY), e.Builtin(kernel.GroupZ)))
 	return e.Convert(e.Add(e.Builtin(kernel.GroupX), e.Mul(e.Builtin(kernel.GroupsX), yz)), e.IndexType)
 }

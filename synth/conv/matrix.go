@@ -281,19 +281,19 @@ func (j *channelsJob) write(e *codegen.Emitter) error {
 		}
 		to := rest // the batch
 		valid := e.IsTrue(e.Index(1))
-		spot := e.Add(e.Mul(rest, batchAt), e.Mul(group, groupAt))
+		offset := e.Add(e.Mul(rest, batchAt), e.Mul(group, groupAt))
 		for i := range windows {
 			to = e.Add(e.Mul(to, sizes[i]), at[i])
-			valid, spot = windows[i].look(e, at[i], e.Index(0), valid, spot)
+			valid, offset = windows[i].look(e, at[i], e.Index(0), valid, offset)
 		}
 		to = e.Add(e.Mul(e.Add(e.Mul(to, groups), group), runs), run)
-		j.vector(e, run, channels, channelAt, valid, spot, to)
+		j.vector(e, run, channels, channelAt, valid, offset, to)
 	})
 	return nil
 }
 
 // vector stores the channels of a run.
-func (j *channelsJob) vector(e *codegen.Emitter, run, channels, channelAt, valid, spot, to kernel.Value) {
+func (j *channelsJob) vector(e *codegen.Emitter, run, channels, channelAt, valid, offset, to kernel.Value) {
 	first := e.Mul(run, e.Index(j.vectors))
 	parts := j.vectors / storedAtOnce
 	for part := range parts {
@@ -301,7 +301,7 @@ func (j *channelsJob) vector(e *codegen.Emitter, run, channels, channelAt, valid
 		if j.whole {
 			channel := e.Add(first, e.Index(part*storedAtOnce))
 			here := e.Prim(scalar.AndB, scalar.Bool, valid, e.Compare(scalar.Lt, channel, channels))
-			at := e.Select(here, e.Div(e.Add(spot, channel), e.Index(storedAtOnce)), e.Index(0))
+			at := e.Select(here, e.Div(e.Add(offset, channel), e.Index(storedAtOnce)), e.Index(0))
 			for i, x := range e.Fetch(0, at, storedAtOnce) {
 				xs[i] = e.Select(here, x, e.Const(e.Buffers[0].Elem.Type(), 0))
 			}
@@ -311,7 +311,7 @@ func (j *channelsJob) vector(e *codegen.Emitter, run, channels, channelAt, valid
 		for i := range xs {
 			channel := e.Add(first, e.Index(part*storedAtOnce+i))
 			here := e.Prim(scalar.AndB, scalar.Bool, valid, e.Compare(scalar.Lt, channel, channels))
-			x := e.Fetch(0, e.Select(here, e.Add(spot, e.Mul(channel, channelAt)), e.Index(0)), 1)[0]
+			x := e.Fetch(0, e.Select(here, e.Add(offset, e.Mul(channel, channelAt)), e.Index(0)), 1)[0]
 			xs[i] = e.Select(here, x, e.Const(e.Buffers[0].Elem.Type(), 0))
 		}
 		e.Store(1, e.Add(e.Mul(to, e.Index(parts)), e.Index(part)), xs...)

@@ -207,11 +207,11 @@ func (j *patchJob) write(e *codegen.Emitter) error {
 		xs := make([]kernel.Value, 4)
 		for lane := range xs {
 			valid := e.Compare(scalar.Lt, e.Add(first, e.Index(lane)), count)
-			spot := e.Add(from, e.Mul(at[0], batchAt))
+			offset := e.Add(from, e.Mul(at[0], batchAt))
 			for i := range windows {
-				valid, spot = windows[i].look(e, at[i+1], tap[i], valid, spot)
+				valid, offset = windows[i].look(e, at[i+1], tap[i], valid, offset)
 			}
-			xs[lane] = j.seen(e, valid, spot)
+			xs[lane] = j.seen(e, valid, offset)
 			at = next(e, at, n)
 		}
 		e.Store(1, u, xs...)

@@ -159,7 +159,7 @@ func (j *sumJob) write(e *codegen.Emitter) error {
 
 // place is a result: its coordinate along the axis of the run, whether its tap sees an element,
 // and which.
-type place struct{ at, valid, spot kernel.Value }
+type place struct{ at, valid, offset kernel.Value }
 
 // unit sums and stores the results of run u of {batch, filters, space...}.
 func (w *sumWriter) unit(u kernel.Value) {
@@ -180,10 +180,10 @@ func (w *sumWriter) unit(u kernel.Value) {
 	sums := w.Loop(w.Index(0), w.channels, w.Index(1), zeros,
 		func(c kernel.Value, acc []kernel.Value) []kernel.Value {
 			tap := w.Add(filter, w.Mul(c, w.tapAt))
-			valid, spot := w.IsTrue(w.Index(1)), w.Add(from, w.Mul(c, w.channelAt))
+			valid, offset := w.IsTrue(w.Index(1)), w.Add(from, w.Mul(c, w.channelAt))
 			first := slices.Clone(run)
 			for i := range first {
-				first[i].valid, first[i].spot = valid, spot
+				first[i].valid, first[i].offset = valid, offset
 			}
 			return w.sumAxis(0, at[2:], first, tap, acc)
 		})
@@ -218,7 +218,7 @@ func (w *sumWriter) coordinates(u kernel.Value) []kernel.Value {
 	return append([]kernel.Value{at[0], at[n]}, at[1:n]...)
 }
 
-// sumAxis sums over the taps of axis i and of those after it. The spot of a place is where the
+// sumAxis sums over the taps of axis i and of those after it. The offset of a place is where the
 // input is read and tap where the kernel is.
 func (w *sumWriter) sumAxis(i int, at []kernel.Value, run []place, tap kernel.Value, acc []kernel.Value) []kernel.Value {
 	if i == len(at) {
@@ -226,7 +226,7 @@ func (w *sumWriter) sumAxis(i int, at []kernel.Value, run []place, tap kernel.Va
 		k := w.Emitter.Cast(w.Decode(d, w.Fetch(1, tap, 1)[0]), d, w.wide)
 		sums := make([]kernel.Value, len(acc))
 		for lane, p := range run {
-			sums[lane] = w.Add(acc[lane], w.Mul(w.seen(w.Emitter, p.valid, p.spot), k))
+			sums[lane] = w.Add(acc[lane], w.Mul(w.seen(w.Emitter, p.valid, p.offset), k))
 		}
 		return sums
 	}
@@ -235,9 +235,9 @@ func (w *sumWriter) sumAxis(i int, at []kernel.Value, run []place, tap kernel.Va
 		for lane := range next {
 			p := &next[lane]
 			if w.lanes > 1 && i == w.axis {
-				p.valid, p.spot = w.windows[i].look(w.Emitter, p.at, t, p.valid, p.spot)
+				p.valid, p.offset = w.windows[i].look(w.Emitter, p.at, t, p.valid, p.offset)
 			} else {
-				p.valid, p.spot = w.windows[i].look(w.Emitter, at[i], t, p.valid, p.spot)
+				p.valid, p.offset = w.windows[i].look(w.Emitter, at[i], t, p.valid, p.offset)
 			}
 		}
 		return w.sumAxis(i+1, at, next, w.Add(tap, w.Mul(t, w.tapStrides[i])), acc)

@@ -74,7 +74,7 @@ func (j *sumJob) deal() (local, steps int) {
 }
 
 // element says where an element of the input is, and whether it is there.
-type element struct{ valid, spot kernel.Value }
+type element struct{ valid, offset kernel.Value }
 
 // sumTaps adds a channel to the sums of a run, whose first result is at a place: tap by tap, as loops do.
 func (w *sumWriter) sumTaps(at []kernel.Value, from, filter kernel.Value, acc []kernel.Value) []kernel.Value {
@@ -93,7 +93,7 @@ func (w *sumWriter) sumTaps(at []kernel.Value, from, filter kernel.Value, acc []
 			e := w.look(at, from, lane, taps)
 			x, ok := loaded[e]
 			if !ok {
-				x = w.seen(w.Emitter, e.valid, e.spot)
+				x = w.seen(w.Emitter, e.valid, e.offset)
 				loaded[e] = x
 			}
 			sums[lane] = w.Add(acc[lane], w.Mul(x, k))
@@ -105,19 +105,19 @@ func (w *sumWriter) sumTaps(at []kernel.Value, from, filter kernel.Value, acc []
 
 // look is what a tap of a result of the run sees. The builder gives the same values for the same element.
 func (w *sumWriter) look(at []kernel.Value, from kernel.Value, lane int, taps []int) element {
-	e := element{spot: from}
+	e := element{offset: from}
 	for i := range w.windows {
 		x, a := &w.windows[i], at[i]
 		if i == w.axis {
 			a = w.Mul(a, w.Index(w.lanes))
 		}
 		p := w.Add(w.Add(x.first, w.Mul(a, x.stride)), w.Index(w.position(i, lane, taps[i])))
-		inside := w.IsLess(p, x.reach)
+		inside := w.IsLess(p, x.extent)
 		if i > 0 {
 			inside = w.And2(e.valid, inside)
 		}
 		e.valid = inside
-		e.spot = w.Add(e.spot, w.Mul(p, x.at))
+		e.offset = w.Add(e.offset, w.Mul(p, x.at))
 	}
 	return e
 }

@@ -12,7 +12,7 @@ import (
 type window struct {
 	stride, step kernel.Value
 	first        kernel.Value // where the first tap of place 0 looks
-	reach, at    kernel.Value
+	extent, at   kernel.Value
 	gap          kernel.Value
 	gaps         bool
 }
@@ -29,7 +29,7 @@ func (c *Convolution) window(i, from int) []int {
 }
 
 func windowOf(e *codegen.Emitter, gaps bool) window {
-	w := window{stride: e.NextNumber(), step: e.NextNumber(), first: e.NextNumber(), reach: e.NextNumber(), at: e.NextNumber(), gaps: gaps}
+	w := window{stride: e.NextNumber(), step: e.NextNumber(), first: e.NextNumber(), extent: e.NextNumber(), at: e.NextNumber(), gaps: gaps}
 	if gaps {
 		w.gap = e.NextNumber()
 	}
@@ -38,15 +38,15 @@ func windowOf(e *codegen.Emitter, gaps bool) window {
 
 // look adds what a tap sees from a place to an index of the input, and to valid
 // whether there is an element.
-func (w *window) look(e *codegen.Emitter, place, tap, valid, spot kernel.Value) (kernel.Value, kernel.Value) {
+func (w *window) look(e *codegen.Emitter, place, tap, valid, offset kernel.Value) (kernel.Value, kernel.Value) {
 	p := e.Add(e.Add(w.first, e.Mul(tap, w.step)), e.Mul(place, w.stride))
-	valid = e.Prim(scalar.AndB, scalar.Bool, valid, e.Compare(scalar.Lt, p, w.reach))
+	valid = e.Prim(scalar.AndB, scalar.Bool, valid, e.Compare(scalar.Lt, p, w.extent))
 	if w.gaps {
 		q, rest := e.DivMod(p, w.gap)
 		valid = e.Prim(scalar.AndB, scalar.Bool, valid, e.Compare(scalar.Eq, rest, e.Index(0)))
 		p = q
 	}
-	return valid, e.Add(spot, e.Mul(p, w.at))
+	return valid, e.Add(offset, e.Mul(p, w.at))
 }
 
 // next gives the coordinates that follow.

@@ -96,41 +96,48 @@ type rowsJob struct {
 	matrices             int
 }
 
-// together is how many elements an invocation stores at once.
-const together = 4
+// together is how many elements an invocation moves at once: a vector.
+func (j *rowsJob) together() int { return 16 / j.typ.Size() }
 
 func (j *rowsJob) program(t *lowering.Target) *codegen.Program {
-	units := j.matrices * j.lines * j.pitch / together
-	local, steps := elementwise.Workgroup(t, together)
-	elem, bytes := lowering.ElemOf[j.typ], int64(units*together*j.typ.Size())
+	n := j.together()
+	units := j.matrices * j.lines * j.pitch / n
+	local, steps := elementwise.Workgroup(t, n)
+	elem, bytes := lowering.ElemOf[j.typ], int64(units*n*j.typ.Size())
 	p := &codegen.Program{Local: uint32(local), Groups: (units + local*steps - 1) / (local * steps),
 		Key:   fmt.Sprintf("rows of %v as whole vectors steps=%d", j.typ, steps),
-		Index: codegen.IndexType(max(units*together, j.matrices*j.batch+j.lines*j.lead)),
+		Index: codegen.IndexType(max(units*n, j.matrices*j.batch+j.lines*j.lead)),
 		Bytes: 2 * bytes,
 		Body:  func(e *codegen.Emitter) error { j.write(e, steps); return nil }}
 	p.Buffers = []codegen.Buffer{
 		{Ref: j.from, Elem: elem, Access: lowering.Read, Bytes: bytes},
 		{Ref: j.to, Elem: elem, Access: lowering.Write, Bytes: bytes}}
-	p.Numbers = []int{units, j.pitch / together, j.lines, j.lead, j.batch, j.first, j.length}
+	p.Numbers = []int{units, j.pitch / n, j.lines, j.lead, j.batch, j.first, j.length}
 	return p
 }
 
-// write is the body of the kernel.
+// write is the body of the kernel. Elements that all lie in the line are loaded as words, wherever they
+// begin.
 func (j *rowsJob) write(e *codegen.Emitter, steps int) {
-	units, quads, lines := e.NextNumber(), e.NextNumber(), e.NextNumber()
+	units, vectors, lines := e.NextNumber(), e.NextNumber(), e.NextNumber()
 	lead, batch, first, length := e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
+	n := j.together()
 	e.ForUnits(units, steps, func(u kernel.Value) {
-		line, quad := e.DivMod(u, quads)
+		line, vector := e.DivMod(u, vectors)
 		z, row := e.DivMod(line, lines)
 		from := e.Add(e.Mul(z, batch), e.Mul(row, lead))
-		at := e.Sub(e.Mul(quad, e.Index(together)), first) // beyond the end where it is negative
-		xs := make([]kernel.Value, together)
-		for i := range xs {
-			k := e.Add(at, e.Index(i))
-			valid := e.Compare(scalar.Lt, k, length)
-			x := e.Fetch(0, e.Select(valid, e.Add(from, k), e.Index(0)), 1)[0]
-			xs[i] = e.Select(valid, x, e.Const(elementType(j.typ), 0))
-		}
+		at := e.Sub(e.Mul(vector, e.Index(n)), first) // beyond the end where it is negative
+		whole := e.And2(e.IsLess(at, length), e.Compare(scalar.Le, e.Add(at, e.Index(n)), length))
+		xs := e.If(whole, func() []kernel.Value { return e.FetchSpan(0, e.Add(from, at), n) }, func() []kernel.Value {
+			xs := make([]kernel.Value, n)
+			for i := range xs {
+				k := e.Add(at, e.Index(i))
+				valid := e.IsLess(k, length)
+				x := e.Fetch(0, e.Select(valid, e.Add(from, k), e.Index(0)), 1)[0]
+				xs[i] = e.Select(valid, x, e.Const(elementType(j.typ), 0))
+			}
+			return xs
+		})
 		e.Store(1, u, xs...)
 	})
 }

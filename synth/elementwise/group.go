@@ -87,6 +87,8 @@ func (j *Job) arrange(t *lowering.Target) {
 	switch {
 	case j.Long:
 		j.Group = 1
+	case j.Loose:
+		j.layout, j.Group = apart, apartGroup
 	case g > 1 && n%g == 0 && j.stores(g) && !(dense && r == 0): // of one dimension all lengths share a kernel
 	case g > 1 && dense:
 		j.layout, j.short = across, n < g

@@ -36,6 +36,7 @@ type Job struct {
 	Cost  int  // primitive operations of the body, where it has many
 	Long  bool // body is long: a point a step, or drivers compile it for long
 	Group int  // points a step, a power of two
+	Loose bool // results may begin at any element of their memory, on GPUs
 
 	layout   layout
 	accesses []access // by source
@@ -105,7 +106,11 @@ func (j *Job) program(t *lowering.Target) *codegen.Program {
 	j.AddBuffers(p, points)
 	local, steps := j.deal(t)
 	p.Local = uint32(local)
-	p.Groups = (units + local*steps - 1) / (local * steps)
+	groups := func(local int) int { return (units + local*steps - 1) / (local * steps) }
+	p.Groups = groups(local)
+	if !t.CPU && j.layout != apart {
+		p.Fit = groups
+	}
 	p.Key = j.Describe(steps)
 	p.Numbers = j.Numbers(units)
 	return p
@@ -114,13 +119,13 @@ func (j *Job) program(t *lowering.Target) *codegen.Program {
 // AddBuffers lists the buffers, the words of checks behind the sources and the outputs last,
 // and the literals.
 func (j *Job) AddBuffers(p *codegen.Program, points int) {
-	reach := points
+	farthest := points
 	add := func(b codegen.Buffer, v *strided.View, shifts []codegen.Shift) {
 		extent := v.Extent(j.Dims) + codegen.Farthest(shifts)
 		b.Bytes = int64(extent * b.Size())
 		p.Buffers = append(p.Buffers, b)
 		p.Bytes += min(b.Bytes, int64(points*b.Size()))
-		reach = max(reach, extent)
+		farthest = max(farthest, extent)
 	}
 	for i := range j.Sources {
 		s := &j.Sources[i]
@@ -131,7 +136,7 @@ func (j *Job) AddBuffers(p *codegen.Program, points int) {
 		case codegen.FromLiteral:
 			p.Literals = append(p.Literals, s.Lit)
 		case codegen.FromIndex:
-			reach = max(reach, s.Extent(j.Dims)+codegen.Farthest(s.Shifts))
+			farthest = max(farthest, s.Extent(j.Dims)+codegen.Farthest(s.Shifts))
 		}
 	}
 	for _, c := range j.checks() {
@@ -141,5 +146,5 @@ func (j *Job) AddBuffers(p *codegen.Program, points int) {
 		to.Access = lowering.Write
 		add(to, &j.Out, j.OutShifts)
 	}
-	p.Index = codegen.IndexType(reach)
+	p.Index = codegen.IndexType(farthest)
 }

@@ -4,9 +4,9 @@ import (
 	"nxvk/ops"
 	"nxvk/synth/conv"
 	"nxvk/synth/dot"
-	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
 	"nxvk/synth/movement"
+	"nxvk/synth/partition"
 )
 
 // Capabilities answers the partitioner's questions about the kernels of operations.
@@ -27,15 +27,15 @@ const (
 // KeepsOut says why the kernels of a product have no epilogue: they hold its results
 // in another order than memory, or the gain is small. Kernels for processors have
 // none, because a dispatch costs a processor little and its caches hold the results.
-func (Capabilities) KeepsOut(in *ops.Instr, types []ops.Type, t *lowering.Target) fusion.Reason {
+func (Capabilities) KeepsOut(in *ops.Instr, types []ops.Type, t *lowering.Target) partition.Reason {
 	out := in.Outs[0].Type
 	switch {
 	case t.CPU:
-		return fusion.ProductOfCPU
+		return partition.ProductOfCPU
 	case out.DType.IsComplex() || !t.Computes(out.DType) || dot.Supported(out.DType.Wide(), types, t) != nil:
-		return fusion.OtherType
+		return partition.OtherType
 	case in.Op == ops.Conv && (in.Ins[0].Lit != nil || in.Ins[1].Lit != nil):
-		return fusion.ReadsTensor
+		return partition.ReadsTensor
 	case in.Op == ops.Conv:
 		return keepsOut(conv.New(in, types, t))
 	}
@@ -44,7 +44,7 @@ func (Capabilities) KeepsOut(in *ops.Instr, types []ops.Type, t *lowering.Target
 		k *= types[0].Shape[ax]
 	}
 	if !pays(out.Size(), k) {
-		return fusion.LongProduct
+		return partition.LongProduct
 	}
 	return ""
 }
@@ -54,12 +54,12 @@ func (Capabilities) KeepsOut(in *ops.Instr, types []ops.Type, t *lowering.Target
 func pays(results, k int) bool { return results <= manyProducts || k < longSum }
 
 // keepsOut is KeepsOut for a convolution.
-func keepsOut(c *conv.Convolution) fusion.Reason {
+func keepsOut(c *conv.Convolution) partition.Reason {
 	switch {
 	case !pays(c.In.Outs[0].Type.Size(), c.Depth()):
-		return fusion.LongProduct
+		return partition.LongProduct
 	case !c.InOrder():
-		return fusion.OtherProduct
+		return partition.OtherProduct
 	}
 	return ""
 }

@@ -8,6 +8,9 @@ import (
 	"nxvk/synth/lowering"
 )
 
+// vectorBytes is the alignment of the largest vector that a kernel stores.
+const vectorBytes = 16
+
 // Apart returns the fusion without its concatenations, and the place of each of
 // its results in a result of the whole fusion.
 func Apart(u *fusion.Fusion) (inner *fusion.Fusion, places []lowering.Arg) {
@@ -36,6 +39,7 @@ func Apart(u *fusion.Fusion) (inner *fusion.Fusion, places []lowering.Arg) {
 			t := types[p.ID]
 			inner.Outs = append(inner.Outs, ops.Result{ID: p.ID, Type: t})
 			places = append(places, lowering.Arg{Ref: lowering.Ref{Kind: lowering.Result, Index: i}, Offset: at, Bytes: t.Bytes()})
+			inner.Loose = inner.Loose || at%vectorBytes != 0
 			at += t.Bytes()
 		}
 	}

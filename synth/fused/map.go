@@ -23,7 +23,7 @@ func lowerMap(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering
 
 // ElementwiseJob is the job of a fusion without reductions.
 func ElementwiseJob(tr *fusion.Trace, u *fusion.Fusion, t *lowering.Target) *elementwise.Job {
-	j := &elementwise.Job{Key: "fusion " + describe(tr), Dims: tr.Dims, Sources: tr.Sources, Out: tr.Full, Flops: flops(tr)}
+	j := &elementwise.Job{Key: "fusion " + describe(tr), Dims: tr.Dims, Sources: tr.Sources, Out: tr.Full, Flops: flops(tr), Loose: u.Loose}
 	j.Cost = cost(tr, t)
 	j.Long = j.Cost > longBody
 	for i, o := range u.Outs {
@@ -98,6 +98,9 @@ func flops(tr *fusion.Trace) int64 {
 
 // Lower plans a fusion of several instructions.
 func Lower(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	if len(u.Stages) > 0 {
+		return lowerChain(u, types, t)
+	}
 	tr, err := fusion.NewTrace(u, types)
 	if err != nil {
 		panic(fmt.Sprintf("BUG: a fusion without a space: %v", err))

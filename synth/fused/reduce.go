@@ -22,17 +22,30 @@ type foldedFusion struct {
 
 // lowerFolded plans a fusion with reductions.
 func lowerFolded(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering.Plan, error) {
+	f := newFolded(u, tr)
+	if held, ok := f.rowsHeld(t); ok {
+		return codegen.NewPlan(t, nil, f.inRows(held).program(t))
+	}
+	return f.reduce(t).Plan(t)
+}
+
+func newFolded(u *fusion.Fusion, tr *fusion.Trace) *foldedFusion {
 	f := &foldedFusion{Trace: tr, fusion: u, lie: tr.Layout}
 	for i := range tr.Exprs {
 		if tr.Exprs[i].Kind == fusion.ExprFold {
 			f.folds = append(f.folds, i)
 		}
 	}
+	return f
+}
+
+// rowsHeld reports whether the kernel of whole rows carries out the fusion, and how many fours of a part it keeps.
+func (f *foldedFusion) rowsHeld(t *lowering.Target) (held int, ok bool) {
 	if !f.needsRows() {
-		return f.reduce(t).Plan(t)
+		return 0, false
 	}
-	held, _ := strided.RowsHeld(t, &f.lie)
-	return f.inRows(held).plan(t)
+	held, _ = strided.RowsHeld(t, &f.lie)
+	return held, true
 }
 
 // operator is the operator of expression i, a reduction.

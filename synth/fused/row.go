@@ -85,7 +85,7 @@ func (f *foldedFusion) inRows(held int) *rowsJob {
 }
 
 // plan makes the job one kernel.
-func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
+func (j *rowsJob) program(t *lowering.Target) *codegen.Program {
 	j.Group = 1
 	j.Order = strided.ScheduleOf(t, &j.Layout)
 	j.Last = true
@@ -123,8 +123,18 @@ func (j *rowsJob) plan(t *lowering.Target) (*lowering.Plan, error) {
 	}
 	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v short=%d staged=%d parts=%d whole=%v lanes=%d %s", j.held, j.again, j.shares, j.exact, j.short,
 		j.staged, j.Order.Parts, n%strided.Lanes == 0, j.lanes(t), p.Key)
-	return codegen.NewPlan(t, nil, p)
+	if line := j.Order.Parts * j.shares; j.Order.Tree && j.staged == 0 {
+		p.Fit = func(local int) int {
+			if local%line != 0 || j.lanes(t) > 0 && local%j.lanes(t) != 0 {
+				return 0
+			}
+			return ceil(k, local/line)
+		}
+	}
+	return p
 }
+
+func ceil(n, unit int) int { return (n + unit - 1) / unit }
 
 // share decides how many fours each invocation keeps. If the parts take all invocations that a
 // workgroup may have, registers are few, and the rest of the row is read again.

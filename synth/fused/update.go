@@ -5,6 +5,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/codegen"
+	"nxvk/synth/elementwise"
 	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
 	"nxvk/synth/movement"
@@ -16,7 +17,23 @@ import (
 // place, unless the slice is computed from elements of the tensor: other invocations may have
 // overwritten them.
 func lowerUpdate(u *fusion.Fusion, tr *fusion.Trace, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
-	in := tr.Update.In
+	put, err := codegen.NewPlan(t, nil, updateJob(u, tr, t).Programs(t)...)
+	if err != nil {
+		return nil, err
+	}
+	put.Checks = tr.Checks
+	return withCopy(u, tr.Update.In, put, types, t)
+}
+
+// updateJob computes the slice and writes it.
+func updateJob(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) *elementwise.Job {
+	j := ElementwiseJob(tr, u, t)
+	j.Out, j.OutShifts = tr.Update.Out, tr.Update.Starts
+	return j
+}
+
+// withCopy is the plan put of an update, after a copy of the tensor.
+func withCopy(u *fusion.Fusion, in *ops.Instr, put *lowering.Plan, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	ts, places := u.Operands(in, func(id ops.ID) ops.Type { return typeIn(u, id, types) })
 	s := ts[0].Shape
 	copies, err := movement.Lower(in, ts, t, movement.Move{Dims: s, Operand: 0, In: strided.Dense(s), Out: strided.Dense(s)})
@@ -24,14 +41,8 @@ func lowerUpdate(u *fusion.Fusion, tr *fusion.Trace, types func(ops.ID) ops.Type
 		return nil, err
 	}
 	p := copies.Renumber(places)
-	j := ElementwiseJob(tr, u, t)
-	j.Out, j.OutShifts = tr.Update.Out, tr.Update.Starts
-	put, err := codegen.NewPlan(t, nil, j.Programs(t)...)
-	if err != nil {
-		return nil, err
-	}
 	tensor := lowering.Ref{Kind: lowering.Operand, Index: places[0]}
-	p.Steps, p.Checks = append(p.Steps, put.Steps...), tr.Checks
+	p.Steps, p.Checks = append(p.Steps, put.Steps...), put.Checks
 	if !slices.ContainsFunc(put.Steps, func(s lowering.Step) bool {
 		return slices.ContainsFunc(s.Args, func(a lowering.Arg) bool { return a.Ref == tensor })
 	}) {

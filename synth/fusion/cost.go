@@ -13,12 +13,12 @@ func Cost(t *lowering.Target, in *ops.Instr, types []ops.Type) int {
 		if in.Op == ops.Pad {
 			return paddingCost
 		}
-		if joinsParts(in.Op) {
+		if JoinsParts(in.Op) {
 			return partCost * len(in.Ins)
 		}
 		return 1
 	case ops.Index:
-		if gathers(in.Op) {
+		if Gathers(in.Op) {
 			return gatherCost
 		}
 	case ops.Pointwise:

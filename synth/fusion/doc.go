@@ -1,13 +1,11 @@
-// Package fusion partitions straight-line code into fusions. One kernel executes a
-// fusion, with the bits that its instructions give one by one. The package knows op
-// patterns (elementwise, view, reduction, contraction, opaque; as TVM has them) and
-// iteration spaces, but no family of operations: it asks its Capabilities about
-// their kernels.
+// Package fusion has straight-line code (Graph), its parts that one kernel executes (Fusion), and the
+// computation of one element of a fusion (Trace). A Fusion has the bits that its instructions give one by
+// one. Package partition makes fusions of a graph, package fused makes kernels of them.
 //
-// The partitioner visits instructions in order. A cheap instruction is recomputed
-// in each fusion that reads it. Any other instruction joins the clusters of its
-// operands if a rule allows it, no cycle arises, and one kernel holds both. A Trace
-// follows results back to the loads that they need; it proves that strides express
-// every access. Explain tells by which rules instructions were joined, and why a
-// cluster ends.
+// A Trace follows results back through elementwise operations and views to the loads that they need, and
+// proves that strides express every access. If a view has to divide a dimension of the iteration space, the
+// space is divided and the trace begins again. An element that is read twice at the same place is one
+// expression (common subexpressions, by hashes of value and view).
+//
+// The package knows no family of operations. Start reading at Fusion, then at NewTrace.
 package fusion

@@ -36,7 +36,7 @@ func (tr *Trace) through(id ops.ID, v strided.View, s ops.Shape, w strided.View)
 	u, err := strided.Compose(dims, v, s, w)
 	var cut *strided.SplitError
 	if err == strided.ErrView || errors.As(err, &cut) && cut.Dim >= len(tr.Dims) {
-		return strided.View{}, &viewError{id}
+		return strided.View{}, &ViewError{id}
 	}
 	for n := len(u.Strides); n > len(tr.Dims) && u.Strides[n-1] == 0; n-- {
 		u.Strides = u.Strides[:n-1]
@@ -76,7 +76,7 @@ func (tr *Trace) add(s codegen.Source) int {
 func (tr *Trace) pad(in *ops.Instr, v strided.View) (Expr, error) {
 	id, out, s := in.Outs[0].ID, in.Outs[0].Type, tr.types(in.Ins[0].ID).Shape
 	if tr.Kept < len(tr.Dims) {
-		return Expr{}, &viewError{id} // reductions know no shifts
+		return Expr{}, &ViewError{id} // reductions know no shifts
 	}
 	inside := codegen.Source{Kind: codegen.FromInside}
 	still, strides := strided.View{Strides: make([]int, len(s))}, []int(nil)
@@ -132,8 +132,8 @@ func (tr *Trace) typeOf(o ops.Operand) ops.Type {
 	return tr.types(o.ID)
 }
 
-// movers are the sources whose values are coordinates of other sources.
-func (tr *Trace) movers() map[int]bool {
+// Coordinates are the sources whose values are coordinates of other sources.
+func (tr *Trace) Coordinates() map[int]bool {
 	is := map[int]bool{}
 	for _, r := range tr.extraDims {
 		is[r.from] = true
@@ -145,7 +145,7 @@ func (tr *Trace) movers() map[int]bool {
 func (tr *Trace) slide(in *ops.Instr, v strided.View) (int, error) {
 	id, from := in.Outs[0].ID, in.Ins[0].ID
 	if tr.Kept < len(tr.Dims) {
-		return 0, &viewError{id}
+		return 0, &ViewError{id}
 	}
 	s, strides := tr.types(from).Shape, []int(nil)
 	inner, err := tr.through(id, v, in.Outs[0].Type.Shape, strided.SliceView(s, make([]int, len(s)), in.Attrs[2]))
@@ -173,7 +173,7 @@ func (tr *Trace) start(o ops.Operand) (int, error) {
 		return tr.add(codegen.Source{Kind: codegen.FromLiteral, Lit: codegen.Literal{Operand: tr.literal(o.Lit), As: o.Lit.Type.DType.Wide()}}), nil
 	}
 	if tr.graph(o.ID) != nil {
-		return 0, &viewError{o.ID}
+		return 0, &ViewError{o.ID}
 	}
 	return tr.add(codegen.Source{View: strided.View{Strides: make([]int, len(tr.Dims))},
 		Buffer: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: tr.number(o.ID)}, tr.types(o.ID).DType)}), nil

@@ -13,60 +13,16 @@ import (
 // reads the index, checks it, and loads the element from there. So an embedding and an
 // addition to it are one kernel. Reductions and contractions read it from memory.
 
-// gathers reports whether an operation reads a tensor at indices.
-func gathers(op ops.Op) bool {
+// Gathers reports whether an operation reads a tensor at indices.
+func Gathers(op ops.Op) bool {
 	return op == ops.Take || op == ops.TakeAlongAxis || op == ops.Gather
-}
-
-// gatherPattern classifies an operation on indices.
-func (f *partitioner) gatherPattern(in *ops.Instr) (opPattern, Reason) {
-	switch {
-	case !gathers(in.Op) || in.Ins[0].Lit != nil || in.Ins[1].Lit != nil:
-		return patternOpaque, ownKernels
-	case !f.t.Allows(lowering.RuleViews):
-		return patternOpaque, off(lowering.RuleViews)
-	case f.typeOf(in.Ins[0]).DType != in.Outs[0].Type.DType:
-		return patternOpaque, OtherType
-	}
-	return patternView, ""
-}
-
-// gatheredOnce reports whether a value that is read at indices is left to its only reader.
-// If there are more, or one that reads it many times, it is sooner read once from where the elements lie
-// apart, and then from memory.
-func (f *partitioner) gatheredOnce(n *node) bool {
-	reader := -1
-	for _, u := range n.users {
-		if !f.nodes[u].live {
-			continue
-		}
-		if reader >= 0 && u != reader || f.widens(n, u) {
-			return false
-		}
-		reader = u
-	}
-	return !n.inMemory
-}
-
-// manyTimes is how often a kernel may read the same index.
-const manyTimes = 64
-
-// widens reports whether a reader would read each index many times, as the operation that compares one
-// index of each row with all positions.
-func (f *partitioner) widens(n *node, u int) bool {
-	for _, o := range f.nodes[u].in.Outs {
-		if o.Type.Size() > manyTimes*n.in.Outs[0].Type.Size() {
-			return true
-		}
-	}
-	return false
 }
 
 // gather is an element that lies where indices say.
 func (tr *Trace) gather(in *ops.Instr, v strided.View) (int, error) {
 	id, from := in.Outs[0].ID, in.Ins[0].ID
 	if tr.Kept < len(tr.Dims) {
-		return 0, &viewError{id}
+		return 0, &ViewError{id}
 	}
 	idx, err := tr.indices(in)
 	if err != nil {
@@ -85,7 +41,7 @@ func (tr *Trace) gather(in *ops.Instr, v strided.View) (int, error) {
 			return 0, err
 		}
 		if len(at.Strides) > len(tr.Dims) || !covers(tr.Dims, at, len(g.Axes), tr.types(idx).Size()) {
-			return 0, &viewError{id} // the place of the index is an index, too, or some indices would not be checked
+			return 0, &ViewError{id} // the place of the index is an index, too, or some indices would not be checked
 		}
 		x, err := tr.load(idx, at)
 		if err != nil {
@@ -123,11 +79,11 @@ func (tr *Trace) indices(in *ops.Instr) (ops.ID, error) {
 		made := tr.graph(id)
 		switch {
 		case made == nil && tr.product != nil && id == *tr.product:
-			return 0, &viewError{in.Outs[0].ID}
+			return 0, &ViewError{in.Outs[0].ID}
 		case made == nil:
 			return id, nil
 		case made.Op != ops.Reshape && made.Op != ops.Squeeze || made.Ins[0].Lit != nil:
-			return 0, &viewError{id}
+			return 0, &ViewError{id}
 		}
 		id = made.Ins[0].ID
 	}
@@ -172,13 +128,4 @@ func (tr *Trace) along(v strided.View, r extraDim, stride int) strided.View {
 	}
 	strides[len(tr.Dims)+at] += stride
 	return strided.View{Offset: v.Offset, Strides: strides}
-}
-
-// checkWord marks the words of checks in the list of values in memory; it is the id of no
-// value.
-const checkWord = -1 - 1<<40
-
-// checkUse is the word of the check of an instruction among the buffers of a kernel.
-func checkUse(in *ops.Instr) bufferUse {
-	return bufferUse{of: checkWord, by: uint64(in.Outs[0].ID) + 1}
 }

@@ -27,24 +27,6 @@ func (u *Fusion) FirstReduction() *ops.Instr {
 	return nil
 }
 
-// fitsBindings reports whether every value of a graph fits a binding.
-func fitsBindings(t *lowering.Target, g *Graph) bool {
-	if t.Addresses || t.MaxBinding == 0 {
-		return true
-	}
-	longest := int64(0)
-	see := func(list []ops.Result) {
-		for _, r := range list {
-			longest = max(longest, int64(r.Type.Bytes()))
-		}
-	}
-	see(g.Params)
-	for i := range g.Body {
-		see(g.Body[i].Outs)
-	}
-	return longest <= t.MaxBinding
-}
-
 // Graph is straight-line code: instructions without regions, in order, whose operands
 // are parameters, earlier results or literals.
 type Graph struct {
@@ -65,6 +47,25 @@ type Fusion struct {
 	// Whole lists results that are concatenations, which are the last of Body: the kernel writes
 	// their operands into them, one behind the other.
 	Whole []ops.ID
+
+	// Loose says that the memory of results may begin at any element, not at a whole vector.
+	Loose bool
+
+	// Stages are fusions whose instructions are those of Body, where a workgroup of one kernel carries out several,
+	// one after the other: each but the last as a whole. Outs are the results of the last.
+	Stages []Fusion
+}
+
+// Why explains a fusion.
+type Why struct {
+	Rules lowering.Rules // by which its instructions were joined
+	Ends  []End          // its readers in other fusions, each once, in order
+}
+
+// End is an instruction that reads a value of a fusion and is not part of it.
+type End struct {
+	Reader *ops.Instr
+	Reason string
 }
 
 // Gives reports whether a value is a result of the fusion.

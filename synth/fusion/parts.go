@@ -12,30 +12,8 @@ import (
 // tells. So whoever reads it may compute it: the kernel loads the nearest element of each part and
 // selects one of them, as it does for padding (see pad).
 
-// maxParts bounds the parts of a concatenation that readers compute, since they load an element of
-// each.
-const maxParts = 4
-
-// joinsParts reports whether an operation puts tensors side by side.
-func joinsParts(op ops.Op) bool { return op == ops.Concatenate || op == ops.Stack }
-
-// partsPattern classifies a concatenation or a stack. If the kernel that makes all parts may write
-// them into it, it stays apart (see concatenated).
-func (f *partitioner) partsPattern(in *ops.Instr) (opPattern, Reason) {
-	views := slices.ContainsFunc(in.Ins, func(o ops.Operand) bool {
-		j, ok := f.producer(o)
-		return !ok || f.nodes[j].pattern != patternElementwise
-	})
-	if len(in.Ins) > maxParts || !views && f.adjoins(in) {
-		return patternOpaque, ownKernels
-	}
-	for _, o := range in.Ins {
-		if o.Lit != nil || f.typeOf(o).DType != in.Outs[0].Type.DType {
-			return patternOpaque, ownKernels
-		}
-	}
-	return patternElementwise, ""
-}
+// JoinsParts reports whether an operation puts tensors side by side.
+func JoinsParts(op ops.Op) bool { return op == ops.Concatenate || op == ops.Stack }
 
 // part is an operand of a concatenation or a stack: where it begins along the axis, its size there,
 // and the view of it that its elements have in the whole, but for the axis.
@@ -61,7 +39,7 @@ func partOf(in *ops.Instr, s ops.Shape, low int) part {
 func (tr *Trace) joined(in *ops.Instr, v strided.View) (Expr, error) {
 	id, out := in.Outs[0].ID, in.Outs[0].Type
 	if tr.Kept < len(tr.Dims) {
-		return Expr{}, &viewError{id} // reductions know no shifts
+		return Expr{}, &ViewError{id} // reductions know no shifts
 	}
 	x := Expr{Kind: ExprApply, In: in, Type: out.DType}
 	var inside []int

@@ -22,7 +22,7 @@ func NewTrace(u *Fusion, types func(ops.ID) ops.Type) (*Trace, error) {
 	}
 	put := u.LastUpdate()
 	if put != nil {
-		shape = tr.typeOf(put.Ins[updateBy]).Shape
+		shape = tr.typeOf(put.Ins[UpdateBy]).Shape
 	}
 	tr.space(shape, axes)
 	tr.Outs = make([]int, len(u.Outs))
@@ -215,7 +215,7 @@ func (tr *Trace) value(id ops.ID, v strided.View) (int, error) {
 	}
 	if w, from, ok := tr.look(in); ok {
 		if tr.blocks != nil && tr.blocks(in) {
-			return 0, &viewError{id}
+			return 0, &ViewError{id}
 		}
 		inner, err := tr.through(id, v, in.Outs[0].Type.Shape, w)
 		if err != nil {
@@ -226,7 +226,7 @@ func (tr *Trace) value(id ops.ID, v strided.View) (int, error) {
 	switch {
 	case in.Op == ops.Slice:
 		return tr.slide(in, v)
-	case gathers(in.Op):
+	case Gathers(in.Op):
 		return tr.gather(in, v)
 	}
 	at := keyOf(keyValue, uint64(id), v)
@@ -245,7 +245,7 @@ func (tr *Trace) computed(in *ops.Instr, v strided.View) (Expr, error) {
 	switch {
 	case in.Op == ops.Pad:
 		return tr.pad(in, v)
-	case joinsParts(in.Op):
+	case JoinsParts(in.Op):
 		return tr.joined(in, v)
 	case in.Op.Info().Kind == ops.Reduce:
 		return tr.fold(in, v)
@@ -255,11 +255,11 @@ func (tr *Trace) computed(in *ops.Instr, v strided.View) (Expr, error) {
 	return tr.apply(in, v)
 }
 
-// viewError names the value at which strides cannot express the view.
-type viewError struct{ id ops.ID }
+// ViewError names the value at which strides cannot express the view.
+type ViewError struct{ ID ops.ID }
 
 // Error names the value.
-func (e *viewError) Error() string { return fmt.Sprintf("%v of value %d", strided.ErrView, e.id) }
+func (e *ViewError) Error() string { return fmt.Sprintf("%v of value %d", strided.ErrView, e.ID) }
 
 // look returns the view of an instruction that moves no data.
 func (tr *Trace) look(in *ops.Instr) (w strided.View, from ops.ID, ok bool) {
@@ -283,7 +283,7 @@ func (tr *Trace) load(id ops.ID, v strided.View) (int, error) {
 	case tr.product == nil || id != *tr.product:
 		s = tr.placed(codegen.Source{Buffer: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: tr.number(id)}, d)}, v)
 	case !SameView(tr.Dims, v, tr.Full):
-		return 0, &viewError{id}
+		return 0, &ViewError{id}
 	}
 	return tr.meet(&at, tr.from(s, d)), nil
 }
@@ -361,7 +361,7 @@ func LiteralType(in *ops.Instr, types []ops.Type, i int) ops.DType {
 // fold is the result of a reduction that the kernel computes, one for every kept point.
 func (tr *Trace) fold(in *ops.Instr, v strided.View) (Expr, error) {
 	if !SameView(tr.Dims, v, tr.rows) {
-		return Expr{}, &viewError{in.Outs[0].ID}
+		return Expr{}, &ViewError{in.Outs[0].ID}
 	}
 	a, err := tr.value(in.Ins[0].ID, tr.Full)
 	if err != nil {

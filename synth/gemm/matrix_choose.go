@@ -129,8 +129,20 @@ func (p *Problem) chooseMatrix(t *Target) method {
 	return m
 }
 
-// matrixShares are among how many workgroups k is shared out.
-var matrixShares = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
+// sharesOf are among how many workgroups k may be shared out: as many as fill the multiprocessors
+// once, twice or more often, and some numbers beside.
+func (x *matrixModel) sharesOf(m *matrixMethod, p *Problem) []int {
+	list := []int{1, 2, 3, 4, 6, 8, 12, 16, 24, mostShares}
+	for waves := 1; waves <= 3; waves++ {
+		if n := waves * multiprocessors * x.per / (m.tiles(p) * p.Batch); n > 1 {
+			list = append(list, min(n, mostShares))
+		}
+	}
+	return list
+}
+
+// mostShares bounds the shares of k.
+const mostShares = 32
 
 // leastShare is the least k of a share.
 const leastShare = 256
@@ -153,9 +165,9 @@ func (p *Problem) bestTile(shape Matrix, across [2]int, lies uint32, bytes int, 
 		if !m.takes(across, lies, t) {
 			continue
 		}
-		for _, m.shares = range matrixShares {
+		for _, m.shares = range x.sharesOf(&m, p) {
 			if m.shares > 1 && p.K < m.shares*leastShare {
-				break
+				continue
 			}
 			if s := max(x.seconds(&m, p, across, lies), float64(bytes)/bytesSecond); best == nil || s < least {
 				c := m
@@ -172,8 +184,8 @@ const (
 	dispatchSeconds = 2e-6
 	startSeconds    = 2.4e-6 // of a workgroup, before and after its loop
 	bytesSecond     = 3.8e12
-	copiedSecond    = 1.3e12
-	shiftedRate     = 0.6 // of products whose rows are not whole vectors
+	copiedSecond    = 2e12 // estimated: 1.3e12 was measured with four elements an invocation, loaded one by one
+	shiftedRate     = 0.6  // of products whose rows are not whole vectors
 )
 
 // seconds estimates the time of a product.

@@ -55,6 +55,9 @@ func (p *Problem) product(k Kernel, groups, z, wave int, t *Target, before, afte
 	return steps
 }
 
+// chunksEach is how many results an invocation of gemm_chunks has.
+const chunksEach = 4
+
 // shared completes a plan whose k is shared out: steps write to Partial, and
 // the shares are added up at the end.
 func (p *Problem) shared(steps []Step, shares int, t *Target) (*Plan, error) {
@@ -65,8 +68,7 @@ func (p *Problem) shared(steps []Step, shares int, t *Target) (*Plan, error) {
 		steps[i].Out = Partial
 	}
 	count := p.Batch * p.M * p.N
-	groups := ceil(count, plainThreads)
-	g := fold(groups, t)
+	g := fold(ceil(count, chunksEach*plainThreads), t)
 	bytes := int64(count) * int64(shares) * int64(p.Type.Size())
 	steps = append(steps, Step{
 		Kernel: p.plainKernel("gemm_chunks", t),

@@ -242,3 +242,28 @@ func (p *Problem) vectorsShader(name string, t *Target) string {
 	}
 	return name + "." + p.Operands.String() + ".addresses"
 }
+
+// Wide is how a product of one vector is summed where invocations share out the results: see
+// shaders/gemm_wide.comp. A workgroup has Lanes blocks of Block results, and Slots that share out k.
+type Wide struct{ Lanes, Slots, Block, Unroll int }
+
+// Threads is the size of a workgroup.
+func (w Wide) Threads() int { return w.Lanes * w.Slots }
+
+// WideVector is how one kernel carries out the product of a vector and a matrix whose rows, or with flip whose
+// columns, are whole blocks. ok is false for any other product.
+func (p *Problem) WideVector(t *Target) (w Wide, flip, ok bool) {
+	m, ok := p.vectors(t)
+	if !ok || !m.wide || m.shares > 1 || p.Batch != 1 {
+		return w, false, false
+	}
+	q := *p
+	if m.flip {
+		q = p.Transposed()
+	}
+	if q.N != 1 || q.vectorsLie(true)&alignedA == 0 || p.check(t) != nil {
+		return w, false, false
+	}
+	threads := wideLanes * q.slots(t)
+	return Wide{Lanes: m.lanes, Slots: threads / m.lanes, Block: q.block(), Unroll: wideUnroll}, m.flip, true
+}

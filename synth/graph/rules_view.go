@@ -57,54 +57,10 @@ func asReshape(w *work, in *ops.Instr) bool {
 		slices.ContainsFunc(in.Ins[1:], func(o ops.Operand) bool { return o.Lit == nil }) {
 		return false
 	}
-	from, to := w.typeOf(in.Ins[0]), in.Outs[0].Type
-	if from.DType != to.DType || from.Size() != to.Size() || !stays(in, from.Shape) {
+	if !in.KeepsOrder(w.typeOf(in.Ins[0])) {
 		return false
 	}
 	return become(in, ops.Reshape, in.Ins[:1:1])
-}
-
-// stays reports whether an operation that gives as many elements of the same
-// type as its operand, of shape s, has leaves them as they are.
-func stays(in *ops.Instr, s ops.Shape) bool {
-	switch in.Op {
-	case ops.Squeeze, ops.AsType, ops.Bitcast, ops.Slice:
-		return true
-	case ops.BroadcastTo:
-		wide := func(i int) bool { return s[i] > 1 }
-		return ordered(in.Attrs[0], wide)
-	case ops.Transpose:
-		// Axis i of the result is axes[i] of the operand.
-		var axes []int
-		for _, a := range in.Attrs[0] {
-			if s[a] > 1 {
-				axes = append(axes, a)
-			}
-		}
-		return slices.IsSorted(axes)
-	case ops.Reverse:
-		return !slices.ContainsFunc(in.Attrs[0], func(a int) bool { return s[a] > 1 })
-	case ops.Pad:
-		return !slices.ContainsFunc(in.Attrs[0], func(n int) bool { return n != 0 })
-	case ops.Concatenate:
-		return len(in.Ins) == 1
-	}
-	return false
-}
-
-// ordered reports whether those of the axes whose index counts are increasing.
-func ordered(axes []int, counts func(i int) bool) bool {
-	last := -1
-	for i, a := range axes {
-		if !counts(i) {
-			continue
-		}
-		if a < last {
-			return false
-		}
-		last = a
-	}
-	return true
 }
 
 // inner is the instruction of the same operation that makes the only operand.

@@ -8,18 +8,19 @@ import (
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/ops/example"
 )
 
 // Every operation of the table reads as it prints.
 func TestPrintParse(t *testing.T) {
 	seen := 0
 	for op := range ops.Count {
-		in, types, ok := ops.Example(op, ops.F32)
+		in, types, ok := example.Of(op, ops.F32)
 		if !ok {
 			continue
 		}
 		if in.Check(types) != nil {
-			if in, types, _ = ops.Example(op, ops.S32); in.Check(types) != nil {
+			if in, types, _ = example.Of(op, ops.S32); in.Check(types) != nil {
 				continue
 			}
 		}
@@ -145,7 +146,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(looping)
 	f.Add("(%1:f32[2,3]) {\n  %2:f32[3,2] = transpose %1 axes=[1,0]\n  give %2\n}\n")
 	for op := range ops.Count {
-		if in, types, ok := ops.Example(op, ops.F32); ok {
+		if in, types, ok := example.Of(op, ops.F32); ok {
 			f.Add(Print(standing(in, types)))
 		}
 	}

@@ -15,15 +15,16 @@ import (
 // update.
 type accumulation struct {
 	*scatterJob
-	indices codegen.Buffer
-	words   codegen.Buffer // the sums
-	sizes   []int          // of the axes, as the indices have them
-	strides []int
+	places
+	words codegen.Buffer // the sums
 }
 
 // accumulates reports whether the order of the sums does not matter.
 func (j *scatterJob) accumulates(t *lowering.Target) bool {
 	d := j.toType
+	if d.Size() < 4 && j.ranks(t) {
+		return false // sums are words, and a copy of the tensor as words takes longer than the sums
+	}
 	return j.add && !t.CPU && d.IsInteger() && j.upType.IsInteger() && d.Bits() <= 32 && (j.upType.Size() <= 4 || t.Int64)
 }
 
@@ -44,11 +45,9 @@ func (j *scatterJob) accumulate(in *ops.Instr, types []ops.Type, t *lowering.Tar
 		return nil, err
 	}
 	copies := len(programs)
-	a := &accumulation{scatterJob: j, indices: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 1}, types[1].DType), words: j.to}
+	strides, _ := apart(s.Strides(), in.Attrs[0])
+	a := &accumulation{scatterJob: j, places: placesOf(in, types, strides), words: j.to}
 	a.words.Elem = kernel.U32
-	own := s.Strides()
-	a.sizes, _ = apart(s, in.Attrs[0])
-	a.strides, _ = apart(own, in.Attrs[0])
 	programs = append(programs, a.program(s.Size()))
 	if j.toType != out.DType {
 		programs = append(programs, converted(j.to, j.toType, codegen.ResultBuffer(out.DType), out).Programs(t)...)
@@ -67,31 +66,24 @@ const (
 
 func (a *accumulation) program(size int) *codegen.Program {
 	units := a.count * a.elements
-	a.indices.Bytes, a.words.Bytes = int64(a.count*len(a.sizes)*a.indices.Elem.Size()), int64(4*size)
+	a.words.Bytes = int64(4 * size)
 	p := &codegen.Program{Index: scalar.U32, Local: codegen.GPULocal, Body: a.write,
-		Buffers: []codegen.Buffer{with(a.indices, lowering.Read), with(a.updates, lowering.Read),
+		Buffers: []codegen.Buffer{a.indices, with(a.updates, lowering.Read),
 			codegen.CheckBuffer(0), with(a.words, lowering.Read|lowering.Write)},
 		Groups: (units + codegen.GPULocal - 1) / codegen.GPULocal, Numbers: []int{units, a.elements},
 		Bytes: a.indices.Bytes + a.updates.Bytes + int64(8*units), Flops: int64(units)}
-	for i, d := range a.sizes {
-		p.Numbers = append(p.Numbers, d-1, a.strides[i])
-	}
+	p.Numbers = append(p.Numbers, a.numbers()...)
 	for i, d := range a.slice {
 		p.Numbers = append(p.Numbers, d, a.sliceAt.Strides[i])
 	}
-	p.Key = fmt.Sprintf("accumulate %v in %v axes=%d slice=%d scalars=%v", a.upType, a.toType, len(a.sizes), len(a.slice), a.elements == 1)
+	p.Key = fmt.Sprintf("accumulate %v in %v axes=%d slice=%d scalars=%v", a.upType, a.toType, len(a.limits), len(a.slice), a.elements == 1)
 	return p
 }
 
 func (a *accumulation) write(e *codegen.Emitter) error {
 	units, elements := e.NextNumber(), e.NextNumber()
-	var limits, strides, slice, sliceStrides []kernel.Value
-	for range a.sizes {
-		limits, strides = append(limits, e.NextNumber()), append(strides, e.NextNumber())
-	}
-	for range a.slice {
-		slice, sliceStrides = append(slice, e.NextNumber()), append(sliceStrides, e.NextNumber())
-	}
+	reader := a.reader(e, sumIndices, sumCheck)
+	slice, sliceStrides := pairs(e, len(a.slice))
 	u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())
 	e.IfThen(e.IsLess(u, units), func() {
 		update, at := u, e.Index(0)
@@ -100,17 +92,7 @@ func (a *accumulation) write(e *codegen.Emitter) error {
 			update, element = e.DivMod(u, elements)
 			at = e.Offsets(element, slice, sliceStrides)
 		}
-		var wrong kernel.Value
-		for k, limit := range limits {
-			x := e.Fetch(sumIndices, e.Add(e.Mul(update, e.Index(len(limits))), e.Index(k)), 1)[0]
-			if out := e.Outside(x, limit); k == 0 {
-				wrong = out
-			} else {
-				wrong = e.Or2(wrong, out)
-			}
-			at = e.Add(at, e.Mul(e.Clamp(x, limit), strides[k]))
-		}
-		e.Fail(sumCheck, wrong)
+		at = reader.place(update, at)
 		x := e.Fetch(sumUpdates, u, 1)[0]
 		x = e.Cast(e.Decode(a.upType, x), a.upType, a.toType)
 		e.AddBuffer(sumWords, at, e.Bitcast(x, scalar.U32))

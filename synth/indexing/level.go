@@ -1,8 +1,6 @@
 package indexing
 
 import (
-	"fmt"
-
 	"nxvk/ops"
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
@@ -11,7 +9,7 @@ import (
 	"nxvk/synth/strided"
 )
 
-// level sums the runs of a list; see segments.
+// level sums the runs of a list, and of what is left of it, in one dispatch; see segments and together.
 type level struct {
 	*segments
 	count  int
@@ -24,64 +22,85 @@ type level struct {
 }
 
 // levels plans the levels of a sum. temp makes a temporary.
-func (s *segments) levels(temp func(elem kernel.Elem, n int) codegen.Buffer) (programs []*codegen.Program) {
+func (s *segments) levels(t *lowering.Target, temp func(elem kernel.Elem, n int) codegen.Buffer) (programs []*codegen.Program) {
 	l := &level{segments: s, count: s.count, slices: s.slices, order: &s.order, values: s.updates, of: s.upType}
 	for {
-		chunks := (l.count + chunk - 1) / chunk
-		if chunks == 1 {
-			return append(programs, l.program(chunks))
+		g := l.togetherOf(t)
+		if g.parts == 1 {
+			return append(programs, l.program(g))
 		}
-		slices, values := temp(kernel.U32, 2*chunks), temp(lowering.ElemOf[s.toType], 2*chunks*s.elements)
+		slices, values := temp(kernel.U32, 2*g.parts), temp(lowering.ElemOf[s.toType], 2*g.parts*s.elements)
 		l.nextSlices, l.nextValues = &slices, &values
-		programs = append(programs, l.program(chunks))
-		l = &level{segments: s, count: 2 * chunks, slices: slices, values: values, of: s.toType}
+		programs = append(programs, l.program(g))
+		l = &level{segments: s, count: 2 * g.parts, slices: slices, values: values, of: s.toType}
 	}
 }
 
-// program is the kernel of the level.
-func (l *level) program(chunks int) *codegen.Program {
-	what, buffers := "level", []codegen.Buffer{with(l.slices, lowering.Read), with(l.values, lowering.Read)}
-	if l.order != nil {
-		what, buffers = "first level", append(buffers, with(*l.order, lowering.Read))
+// tensor are the buffers of the tensor: it has been copied, and has another type before that or not.
+func (s *segments) tensor() []codegen.Buffer {
+	list := []codegen.Buffer{with(s.to, lowering.Read|lowering.Write)}
+	if s.fromType != s.outType {
+		x := codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 0}, s.fromType)
+		x.Bytes = int64(s.size() * x.Elem.Size())
+		list = append(list, with(x, lowering.Read))
 	}
-	buffers = append(buffers, with(l.to, lowering.Write))
-	if l.nextSlices == nil {
-		what = "last " + what
-	} else {
-		buffers = append(buffers, with(*l.nextSlices, lowering.Write), with(*l.nextValues, lowering.Write))
-	}
-	p := l.segments.program(fmt.Sprintf("%s of %v", what, l.of), chunks*l.elements, l.count, func(w *segmentWriter, at kernel.Value) {
-		(&levelWriter{segmentWriter: w, level: l}).walk(at)
-	}, buffers...)
-	p.Bytes, p.Flops = 2*int64(l.count*l.elements*l.toElem().Size()), int64(l.count*l.elements)
-	return p
+	return list
 }
 
 // toElem is how sums are stored.
 func (s *segments) toElem() kernel.Elem { return lowering.ElemOf[s.toType] }
 
-// levelWriter writes the kernel of a level.
-type levelWriter struct {
-	*segmentWriter
-	level *level
-	at    kernel.Value // the number of the chunk
-	opens kernel.Value // the first run of the chunk is the first of its segment
+// entries are a list of a level in a kernel, and the way to that of the next level.
+type entries struct {
+	count  kernel.Value
+	slice  func(i kernel.Value) kernel.Value   // of entry i
+	slices func(i kernel.Value) []kernel.Value // of the four entries from i on, which is a multiple of four
+	order  func(i kernel.Value) []kernel.Value // where their values are; nil: where they are
+	value  func(i kernel.Value) kernel.Value
+	pass   func(at, slice kernel.Value, has kernel.Value, sum kernel.Value) // nil at the last level
+
+	before, after kernel.Value // the slices of the entries before and after those of the list, or noSlice
 }
 
-// The buffers of the kernel: these, the order of updates if it is the first level, and then
-// the sums of slices and the lists of the next level.
+// The buffers of the lists, in order.
 const (
 	levelSlices = iota
 	levelValues
 	levelOrder
 )
 
-// rest is a buffer behind the lists of the level: 0 has the sums of slices.
-func (w *levelWriter) rest(i int) int {
-	if w.level.order != nil {
-		i++
+// stored is the list that buffers have.
+func (w *segmentWriter) stored(l *level) entries {
+	list := entries{count: w.count, before: w.Index(noSlice), after: w.Index(noSlice),
+		slice:  func(i kernel.Value) kernel.Value { return w.Load(levelSlices, i, 1)[0] },
+		slices: func(i kernel.Value) []kernel.Value { return w.Load(levelSlices, w.Shr(i, 2), strided.Lanes) },
+		value: func(i kernel.Value) kernel.Value {
+			x := w.Fetch(levelValues, w.Add(w.Mul(i, w.elements), w.element), 1)[0]
+			return w.Cast(w.Decode(l.of, x), l.of, l.toType)
+		}}
+	if l.order != nil {
+		list.order = func(i kernel.Value) []kernel.Value { return w.Load(levelOrder, w.Shr(i, 2), strided.Lanes) }
 	}
-	return levelOrder + i
+	return list
+}
+
+// passTo gives the next level its entries, in buffers from next on.
+func (w *segmentWriter) passTo(next int) func(at, slice, has, sum kernel.Value) {
+	return func(at, slice, has, sum kernel.Value) {
+		w.IfThen(w.IsEqual(w.element, w.Index(0)), func() { w.Store(next, at, slice) })
+		w.IfThen(has, func() {
+			w.Store(next+1, w.Add(w.Mul(at, w.elements), w.element), w.Encode(w.job.toType, sum))
+		})
+	}
+}
+
+// levelWriter writes the walk of a level.
+type levelWriter struct {
+	*segmentWriter
+	list   entries
+	tensor int          // the first buffer of the tensor
+	to     kernel.Value // the number of the chunk among those that pass entries to the same list
+	opens  kernel.Value // the first run of the chunk is the first of its segment
 }
 
 // empty marks the slice of an entry of a list that has no sum.
@@ -94,29 +113,27 @@ type runState struct{ slice, sum, first, some kernel.Value }
 func (s *runState) values() []kernel.Value { return []kernel.Value{s.slice, s.sum, s.first, s.some} }
 
 // slice is the slice of entry i.
-func (w *levelWriter) slice(i kernel.Value) kernel.Value {
-	return w.And(w.Load(levelSlices, i, 1)[0], empty-1)
-}
+func (w *levelWriter) slice(i kernel.Value) kernel.Value { return w.And(w.list.slice(i), empty-1) }
 
 // walk sums the runs of a chunk. Of the entries, four are loaded before the first is looked at;
 // lists have room for whole fours.
-func (w *levelWriter) walk(at kernel.Value) {
-	w.at = at
+func (w *levelWriter) walk(at, to kernel.Value) {
+	w.to = to
 	size := w.Index(chunk)
 	first := w.Mul(at, size)
-	end := w.Min(w.count, w.Add(first, size))
+	end := w.Min(w.list.count, w.Add(first, size))
 	current := w.slice(first)
-	before := w.slice(w.Select(w.IsEqual(first, w.Index(0)), first, w.Sub(first, w.Index(1))))
-	w.opens = w.Or2(w.IsEqual(first, w.Index(0)), w.Not(w.IsEqual(before, current)))
+	begins := w.IsEqual(first, w.Index(0))
+	before := w.Select(begins, w.list.before, w.slice(w.Select(begins, first, w.Sub(first, w.Index(1)))))
+	w.opens = w.Not(w.IsEqual(before, current))
 	yes, no := w.Int(scalar.U32, 1), w.Int(scalar.U32, 0)
-	zero := zeroOf(w.Emitter, w.level.toType)
+	zero := zeroOf(w.Emitter, w.job.toType)
 	run := runState{current, zero, yes, no}
 	all := w.Loop(first, end, w.Index(strided.Lanes), run.values(), func(i kernel.Value, vs []kernel.Value) []kernel.Value {
 		run := runState{vs[0], vs[1], vs[2], vs[3]}
-		four := w.Shr(i, 2)
-		slices, order := w.Load(levelSlices, four, strided.Lanes), []kernel.Value(nil)
-		if w.level.order != nil {
-			order = w.Load(levelOrder, four, strided.Lanes)
+		slices, order := w.list.slices(i), []kernel.Value(nil)
+		if w.list.order != nil {
+			order = w.list.order(i)
 		}
 		var there, values [strided.Lanes]kernel.Value
 		for k := range there {
@@ -126,7 +143,7 @@ func (w *levelWriter) walk(at kernel.Value) {
 			if order != nil {
 				n = w.Select(there[k], order[k], w.Index(0))
 			}
-			values[k] = w.value(n)
+			values[k] = w.list.value(n)
 		}
 		for k := range there {
 			run = w.step(run, there[k], slices[k], values[k], zero)
@@ -158,8 +175,8 @@ func (w *levelWriter) step(run runState, there, entry, x, zero kernel.Value) run
 func (w *levelWriter) last(run runState, end, zero kernel.Value) {
 	yes := w.Int(scalar.U32, 1)
 	isFirst, some := w.IsEqual(run.first, yes), w.IsEqual(run.some, yes)
-	after := w.slice(w.Min(end, w.Sub(w.count, w.Index(1))))
-	closes := w.Or2(w.IsEqual(end, w.count), w.Not(w.IsEqual(after, run.slice)))
+	after := w.slice(w.Min(end, w.Sub(w.list.count, w.Index(1))))
+	closes := w.Not(w.IsEqual(w.Select(w.IsEqual(end, w.list.count), w.list.after, after), run.slice))
 	whole := w.And2(closes, w.Or2(w.Not(isFirst), w.opens))
 	w.IfThen(w.And2(whole, some), func() { w.put(run) })
 	part := w.And2(some, w.Not(whole))
@@ -167,29 +184,22 @@ func (w *levelWriter) last(run runState, end, zero kernel.Value) {
 	w.pass(1, run, w.And2(part, w.Not(isFirst)))
 }
 
-// put stores the sum of a slice.
+// put adds the sum of a slice to the tensor.
 func (w *levelWriter) put(run runState) {
-	w.Store(w.rest(0), w.place(run.slice), w.Encode(w.level.toType, run.sum))
+	j, at, from := w.job, w.place(run.slice), w.tensor
+	if j.fromType != j.outType {
+		from++
+	}
+	have := w.Cast(w.Decode(j.fromType, w.Fetch(from, at, 1)[0]), j.fromType, j.toType)
+	w.Store(w.tensor, at, w.Encode(j.outType, w.Cast(w.plus(have, run.sum), j.toType, j.outType)))
 }
 
 // pass gives the next level, if there is one, entry 0 or 1 of the chunk: a run that has a
 // sum for it, or has none.
 func (w *levelWriter) pass(entry int, run runState, has kernel.Value) {
-	if w.level.nextSlices == nil {
+	if w.list.pass == nil {
 		return // all runs of the last level are whole
 	}
-	at := w.Add(w.Shl(w.at, 1), w.Index(entry))
-	w.IfThen(w.IsEqual(w.element, w.Index(0)), func() {
-		mark := w.Int(scalar.U32, empty)
-		w.Store(w.rest(1), at, w.Select(has, run.slice, w.Or(run.slice, mark)))
-	})
-	w.IfThen(has, func() {
-		w.Store(w.rest(2), w.Add(w.Mul(at, w.elements), w.element), w.Encode(w.level.toType, run.sum))
-	})
-}
-
-// value is the element of a value, in the type that is summed.
-func (w *levelWriter) value(i kernel.Value) kernel.Value {
-	x := w.Fetch(levelValues, w.Add(w.Mul(i, w.elements), w.element), 1)[0]
-	return w.Cast(w.Decode(w.level.of, x), w.level.of, w.level.toType)
+	mark := w.Int(scalar.U32, empty)
+	w.list.pass(w.Add(w.Shl(w.to, 1), w.Index(entry)), w.Select(has, run.slice, w.Or(run.slice, mark)), has, run.sum)
 }

@@ -15,20 +15,24 @@ import (
 )
 
 // scatterJob writes updates over slices of a tensor, or adds them. Results do not depend on
-// the device's timing. There are three algorithms:
+// the device's timing. These are the algorithms:
 //
 //	atomics   on GPUs, where the order of sums does not matter; see accumulation
-//	walk      each invocation owns an element of some slices, walks all updates and
-//	          applies those of its slices, in their order. Slices are dealt out to parts:
-//	          part p has the slices p, p+parts, p+2*parts, …
-//	segments  on GPUs, where there are many updates: they are sorted by slice, and each
-//	          slice is one run of the sorted list; see segments
+//	segments  on GPUs: updates are sorted by slice, and each slice is one run of the
+//	          sorted list; see segments, and ranking for few updates
+//	latest    indexed_put on GPUs, if there are many updates
+//	tally     indexed_add on GPUs, if there are many updates of few elements
+//	walk      on processors: each invocation owns an element of some slices, walks all
+//	          updates and applies those of its slices, in their order. Slices are dealt out
+//	          to parts: part p has the slices p, p+parts, p+2*parts, …
 type scatterJob struct {
 	add      bool
 	elem     ops.DType // the type that adds
 	raw      bool      // words are moved as they are
 	upType   ops.DType
-	toType   ops.DType
+	toType   ops.DType // in which updates are summed
+	outType  ops.DType
+	fromType ops.DType      // of the tensor before its updates
 	where    codegen.Buffer // the number of the slice of each update
 	updates  codegen.Buffer
 	to       codegen.Buffer
@@ -47,7 +51,6 @@ const (
 	ScatterLength   = 1 << 18
 	scatterDispatch = 1 << 31
 	scatterWork     = 1 << 37
-	gpuScatter      = 1 << 15          // invocations that are wanted
 	cpuScatter      = codegen.CPULocal // one workgroup: each further one reads all updates again
 )
 
@@ -61,6 +64,7 @@ func LowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering
 func lowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	out, axes := in.Outs[0].Type, in.Attrs[0]
 	j := &scatterJob{add: in.Op == ops.IndexedAdd, elem: out.DType, upType: types[2].DType, toType: out.DType,
+		outType: out.DType, fromType: types[0].DType,
 		count: types[1].Shape[0], to: codegen.ResultBuffer(out.DType),
 		updates: codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Operand, Index: 2}, Elem: lowering.ElemOf[types[2].DType], Bytes: int64(types[2].Bytes())}}
 	for _, o := range in.Ins {
@@ -78,38 +82,35 @@ func lowerUpdate(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering
 	if j.accumulates(t) && out.Size() < 1<<31 {
 		return j.accumulate(in, types, t)
 	}
+	if _, narrow := codegen.Formats[out.DType]; j.add && narrow {
+		j.toType = ops.F32
+	}
+	j.split(types[0].Shape, axes)
+	if out.Size() >= 1<<31 || j.count >= 1<<31 {
+		return nil, lowering.Unsupported("more than 2^31 elements")
+	}
+	if !t.CPU {
+		return j.segmentPlan(in, types, t)
+	}
 	var temps []int64
 	temp := func(d ops.DType, n int) codegen.Buffer {
 		temps = append(temps, int64(n*d.Size()))
 		return codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(temps) - 1}, Elem: lowering.ElemOf[d]}
 	}
 	j.where = temp(ops.U32, j.count)
-	if _, narrow := codegen.Formats[out.DType]; j.add && narrow {
-		j.toType = ops.F32
-	}
-	if j.add && (j.toType != out.DType || !t.CPU && j.count > fewUpdates) {
+	if j.toType != out.DType {
 		j.to = temp(j.toType, out.Size())
 	}
-	j.split(types[0].Shape, axes)
-	if err := j.deal(t, out.Size()); err != nil {
+	if err := j.deal(); err != nil {
 		return nil, err
-	}
-	positions := j.positions(in, types, axes).Programs(t)
-	sorts := !t.CPU && j.count > fewUpdates
-	if sorts && j.add {
-		return j.sumPlan(in, types, t, temps, positions)
 	}
 	programs, err := j.begin(in, types, t)
 	if err != nil {
 		return nil, err
 	}
 	copies := len(programs)
-	programs = append(programs, positions...)
-	if sorts {
-		p, err := j.lastPlan(t, temps, programs)
-		return j.inPlace(p, err, in, types, copies)
-	}
-	programs = append(programs, j.walks(t)...)
+	programs = append(programs, j.positions(in, types, axes).Programs(t)...)
+	programs = append(programs, j.walks()...)
 	if j.toType != out.DType {
 		programs = append(programs, converted(j.to, j.toType, codegen.ResultBuffer(out.DType), out).Programs(t)...)
 	}
@@ -135,18 +136,14 @@ func (j *scatterJob) split(s ops.Shape, axes []int) {
 	j.slice = strided.Collapse(j.slice, []*strided.View{&j.sliceAt})
 }
 
+// size is how many elements the tensor has.
+func (j *scatterJob) size() int { return strided.Product(j.axes) * j.elements }
+
 // deal chooses the number of parts, a power of two.
-func (j *scatterJob) deal(t *lowering.Target, size int) error {
-	want := gpuScatter
-	if t.CPU {
-		want = cpuScatter
-	}
-	want = max(1, min(want/j.elements, strided.Product(j.axes)))
+func (j *scatterJob) deal() error {
+	want := max(1, min(cpuScatter/j.elements, strided.Product(j.axes)))
 	j.parts = 1 << (bits.Len(uint(want)) - 1)
-	if size >= 1<<31 || j.count >= 1<<31 {
-		return lowering.Unsupported("more than 2^31 elements")
-	}
-	if (t.CPU || j.count <= fewUpdates) && j.count > scatterWork/(j.parts*j.elements) {
+	if j.count > scatterWork/(j.parts*j.elements) {
 		return lowering.Unsupported("%d updates of %d elements", j.count, j.elements)
 	}
 	return nil
@@ -191,29 +188,26 @@ func (j *scatterJob) positions(in *ops.Instr, types []ops.Type, axes []int) *ele
 }
 
 // walks plans the walk, in dispatches of bounded length.
-func (j *scatterJob) walks(t *lowering.Target) []*codegen.Program {
+func (j *scatterJob) walks() []*codegen.Program {
 	length := max(1, min(ScatterLength, scatterDispatch/(j.parts*j.elements)))
 	var all []*codegen.Program
 	for first := 0; first < j.count; first += length {
-		all = append(all, j.program(t, first, min(j.count, first+length)))
+		all = append(all, j.program(first, min(j.count, first+length)))
 	}
 	return all
 }
 
 // program takes the updates from first up to end.
-func (j *scatterJob) program(t *lowering.Target, first, end int) *codegen.Program {
-	units, size := j.parts*j.elements, strided.Product(j.axes)*j.elements
+func (j *scatterJob) program(first, end int) *codegen.Program {
+	units, size := j.parts*j.elements, j.size()
 	j.where.Access, j.updates.Access, j.to.Access = lowering.Read, lowering.Read, lowering.Write
 	j.where.Bytes, j.to.Bytes = int64(4*j.count), int64(size*j.to.Elem.Size())
 	if j.add {
 		j.to.Access |= lowering.Read
 	}
-	p := &codegen.Program{Index: codegen.IndexType(max(size, j.count*j.elements, units)), Local: strided.GPUPart, Body: j.write,
+	p := &codegen.Program{Index: codegen.IndexType(max(size, j.count*j.elements, units)), Local: codegen.CPULocal, Body: j.write,
 		Buffers: []codegen.Buffer{j.where, j.updates, j.to}, Numbers: []int{units, j.elements, j.parts - 1, first, end},
 		Bytes: 3 * int64((end-first)*j.elements*j.to.Elem.Size()), Flops: int64((end - first) * units)}
-	if t.CPU {
-		p.Local = codegen.CPULocal
-	}
 	p.Groups = (units + int(p.Local) - 1) / int(p.Local)
 	for i, d := range j.axes {
 		p.Numbers = append(p.Numbers, d, j.axesAt.Strides[i])

@@ -130,20 +130,26 @@ func TestScatterIsBounded(t *testing.T) {
 	}
 }
 
-// Many updates are sorted: segments of all lengths, within chunks, on their borders and
-// across many of them, sum to what the updates give one by one.
+// Updates are ranked, or if there are many tallied or sorted: segments of all lengths, within chunks, on
+// their borders and across many of them, sum to what the updates give one by one.
 func TestSegments(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	small := *synthtest.GPU
 	small.Lanes = false // sorts without subgroups
-	for range 60 {
+	for range 40 {
 		target := synthtest.GPU
 		if r.IntN(4) == 0 {
 			target = &small
 		}
 		types := [][3]ops.DType{{ops.S32, ops.S32, ops.S32}, {ops.F32, ops.F32, ops.F32}, {ops.U8, ops.S8, ops.S16}, {ops.S64, ops.S32, ops.S64}, {ops.F32, ops.BF16, ops.F32}}
 		d := types[r.IntN(len(types))]
-		slices, width, count := 1+r.IntN(400), 1+r.IntN(5), 257+r.IntN(1500)
+		slices, width, count := 1+r.IntN(400), 1+r.IntN(5), 1+r.IntN(1<<(3+r.IntN(8)))
+		if r.IntN(4) == 0 {
+			width, count = 1+r.IntN(2), 4097+r.IntN(300)
+			if r.IntN(2) == 0 {
+				slices = 16500 + r.IntN(4000) // too many for a tally
+			}
+		}
 		if r.IntN(3) == 0 {
 			slices = 1 + r.IntN(4)
 		}
@@ -168,6 +174,30 @@ func TestSegments(t *testing.T) {
 			inst := synthtest.Instr(op, ops.Type{DType: d[2], Shape: x.Typ.Shape}, []int{0})
 			what := fmt.Sprintf("%s, %d slices, skew %d", synthtest.Describe(op, x.Typ, idx.Typ, y.Typ), slices, skew)
 			synthtest.Same(t, what, synthtest.Run(t, target, inst, x, idx, y), indexedRef(inst, x, idx, y))
+		}
+	}
+}
+
+// Few updates take the copy of the tensor, which an update in place leaves out, and two kernels more, or
+// one; and no temporary of the tensor's size.
+func TestFewUpdates(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 2))
+	for range 100 {
+		d := []ops.DType{ops.F32, ops.F64, ops.BF16, ops.U8, ops.S64}[r.IntN(5)]
+		x := synthtest.Type(d, 50000+r.IntN(1<<16), 1+r.IntN(1<<r.IntN(10)))
+		count := 1 + r.IntN(4096)
+		for op, most := range map[ops.Op]int{ops.IndexedAdd: 3, ops.IndexedPut: 2} {
+			p, err := synthtest.Lower(t, synthtest.GPU, synthtest.Instr(op, x, []int{0}), x, synthtest.Type(ops.S32, count, 1), synthtest.Type(d, count, x.Shape[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			temps := int64(0)
+			for _, n := range p.Temps {
+				temps += n
+			}
+			if len(p.Steps) > most || temps > 8*4096 || p.InPlace == nil || p.InPlace.Copies != 1 {
+				t.Errorf("%v of %d into %v takes %d kernels and %d bytes of temporaries, in place: %+v", op, count, x, len(p.Steps), temps, p.InPlace)
+			}
 		}
 	}
 }

@@ -5,16 +5,12 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/codegen"
-	"nxvk/synth/elementwise"
 	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
 	"nxvk/synth/sorting"
 	"nxvk/synth/strided"
 )
-
-// fewUpdates is the number of updates up to which a GPU walks them.
-const fewUpdates = 256
 
 // segments applies updates that are sorted by slice. Updates of one slice are a segment
 // of the sorted list, in their original order. The last update of a segment is the result of
@@ -25,7 +21,8 @@ const fewUpdates = 256
 //	of a run that is a whole segment is that of the slice. The first and the last run of a
 //	chunk may be parts of longer segments: then their sums go to the list of the next
 //	level, which has two entries a chunk; those that are not needed are marked (empty).
-//	The last level is one chunk. At the end the sums are added to the tensor.
+//	The last level is one chunk. A dispatch has several levels (together). The sum of a
+//	segment is added to the tensor, which has been copied before.
 //
 // So the order of a sum depends on the indices and the number of updates alone. The longest
 // chain of additions is a chunk for each level, even if all updates are of one slice.
@@ -39,24 +36,63 @@ type segments struct {
 // walks, and enough that there are few levels.
 const chunk = 16
 
-// sorted plans the order of updates, after programs, and gives the segments.
-func (j *scatterJob) sorted(t *lowering.Target, temps []int64, programs []*codegen.Program) (*segments, *lowering.Plan, error) {
-	size := strided.Product(j.axes) * j.elements
-	if j.count*j.elements >= 1<<31 || size >= 1<<31 {
-		return nil, nil, lowering.Unsupported("more than 2^31 elements of updates")
+// segmentPlan plans the updates of a GPU: the copy of the tensor, the order of the updates, and what
+// the segments give. Few updates are ranked; then indexed_put needs no list.
+func (j *scatterJob) segmentPlan(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	if j.count*j.elements >= 1<<31 {
+		return nil, lowering.Unsupported("more than 2^31 elements of updates")
 	}
-	plan, err := codegen.NewPlan(t, temps, programs...)
+	programs, err := j.begin(in, types, t)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	sort, err := sorting.Order(j.count, strided.Product(j.axes), t)
+	copies := len(programs)
+	plan, err := codegen.NewPlan(t, nil, programs...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s := &segments{scatterJob: j}
+	s, ranks := &segments{scatterJob: j}, j.ranks(t)
+	if ranks && !j.add {
+		plan, err = extend(plan, t, newRanking(j, in, types).lastProgram())
+		return j.inPlace(plan, err, in, types, copies)
+	}
+	if !j.add && j.marks() {
+		plan, err = extend(plan, t, j.latestPrograms(in, types, t, temporary(plan, kernel.U32, j.numSlices()))...)
+		return j.inPlace(plan, err, in, types, copies)
+	}
+	if !ranks && j.tallies() {
+		plan, err = extend(plan, t, s.tallyPrograms(in, types, func(elem kernel.Elem, n int) codegen.Buffer { return temporary(plan, elem, n) })...)
+		return j.inPlace(plan, err, in, types, copies)
+	}
 	s.slices, s.order = temporary(plan, kernel.U32, j.count), temporary(plan, kernel.U32, j.count)
-	plan.Include(sort, []lowering.Ref{j.where.Ref}, []lowering.Ref{s.slices.Ref, s.order.Ref})
-	return s, plan, nil
+	if ranks {
+		plan, err = extend(plan, t, newRanking(j, in, types).orderProgram(s.slices, s.order))
+	} else {
+		err = s.sort(plan, in, types, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if j.add {
+		plan, err = extend(plan, t, s.levels(t, func(elem kernel.Elem, n int) codegen.Buffer { return temporary(plan, elem, n) })...)
+	} else {
+		plan, err = extend(plan, t, s.lastProgram())
+	}
+	return j.inPlace(plan, err, in, types, copies)
+}
+
+// sort adds the order of many updates to a plan.
+func (s *segments) sort(plan *lowering.Plan, in *ops.Instr, types []ops.Type, t *lowering.Target) error {
+	s.where = temporary(plan, kernel.U32, s.count)
+	if _, err := extend(plan, t, s.positions(in, types, in.Attrs[0]).Programs(t)...); err != nil {
+		return err
+	}
+	sort, err := sorting.Order(s.count, strided.Product(s.axes), t)
+	if err != nil {
+		return err
+	}
+	plan.Include(sort, []lowering.Ref{s.where.Ref}, []lowering.Ref{s.slices.Ref, s.order.Ref})
+	return nil
 }
 
 // temporary adds a temporary of so many elements to a plan. It has room for whole fours.
@@ -64,28 +100,6 @@ func temporary(p *lowering.Plan, elem kernel.Elem, n int) codegen.Buffer {
 	n = (n + strided.Lanes - 1) / strided.Lanes * strided.Lanes
 	p.Temps = append(p.Temps, int64(n*elem.Size()))
 	return codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(p.Temps) - 1}, Elem: elem, Bytes: int64(n * elem.Size())}
-}
-
-// lastPlan plans indexed_put: programs, the sort, and the last update of each segment.
-func (j *scatterJob) lastPlan(t *lowering.Target, temps []int64, programs []*codegen.Program) (*lowering.Plan, error) {
-	s, plan, err := j.sorted(t, temps, programs)
-	if err != nil {
-		return nil, err
-	}
-	return extend(plan, t, s.lastProgram())
-}
-
-// sumPlan plans indexed_add: the sort, the sum of the updates of each element, and the tensor
-// with these sums.
-func (j *scatterJob) sumPlan(in *ops.Instr, types []ops.Type, t *lowering.Target, temps []int64, positions []*codegen.Program) (*lowering.Plan, error) {
-	out := in.Outs[0].Type
-	s, plan, err := j.sorted(t, temps, append(positions, j.zeros(out.Size()).Programs(t)...))
-	if err != nil {
-		return nil, err
-	}
-	steps := append(s.levels(func(elem kernel.Elem, n int) codegen.Buffer { return temporary(plan, elem, n) }),
-		j.result(types[0], out).Programs(t)...)
-	return extend(plan, t, steps...)
 }
 
 // extend appends programs to a plan.
@@ -98,12 +112,6 @@ func extend(plan *lowering.Plan, t *lowering.Target, programs ...*codegen.Progra
 	return plan, nil
 }
 
-// zeros makes all sums such that they change nothing.
-func (j *scatterJob) zeros(n int) *elementwise.Job {
-	return &elementwise.Job{Key: fmt.Sprintf("no sums of %v", j.toType), Dims: []int{n}, Out: strided.Dense(ops.Shape{n}), Result: j.to,
-		Body: func(e *codegen.Emitter, _ []kernel.Value) (kernel.Value, error) { return zeroOf(e, j.toType), nil }}
-}
-
 // zeroOf is what changes no sum: of floats the negative zero.
 func zeroOf(e *codegen.Emitter, d ops.DType) kernel.Value {
 	t := codegen.WideType(d)
@@ -113,25 +121,9 @@ func zeroOf(e *codegen.Emitter, d ops.DType) kernel.Value {
 	return e.Const(t, 0)
 }
 
-// result adds the sums to the tensor.
-func (j *scatterJob) result(x, out ops.Type) *elementwise.Job {
-	v := strided.Dense(out.Shape)
-	tensor := codegen.Source{View: v, Buffer: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 0}, x.DType)}
-	return &elementwise.Job{Key: fmt.Sprintf("%v and sums of %v in %v", x.DType, j.toType, out.DType), Dims: out.Shape,
-		Sources: []codegen.Source{tensor, {View: v, Buffer: j.to}}, Out: v, Result: codegen.ResultBuffer(out.DType), Flops: 1,
-		Body: func(e *codegen.Emitter, xs []kernel.Value) (kernel.Value, error) {
-			f, err := codegen.Expression(e.Target, ops.Add.Info().Code, j.elem, 2, 0)
-			if err != nil {
-				return 0, err
-			}
-			have := e.Cast(e.Decode(x.DType, xs[0]), x.DType, j.toType)
-			return e.Encode(out.DType, e.Cast(e.Inline(f, []kernel.Value{have, xs[1]}), j.toType, out.DType)), nil
-		}}
-}
-
 // program completes a program of so many invocations.
 func (s *segments) program(what string, units, count int, body func(*segmentWriter, kernel.Value), buffers ...codegen.Buffer) *codegen.Program {
-	size := strided.Product(s.axes) * s.elements
+	size := s.size()
 	p := &codegen.Program{Index: scalar.U32, Local: codegen.GPULocal, Buffers: buffers,
 		Groups: (units + codegen.GPULocal - 1) / codegen.GPULocal, Flops: int64(s.count * s.elements),
 		Numbers: []int{units, count, s.elements}}
@@ -147,8 +139,8 @@ func (s *segments) program(what string, units, count int, body func(*segmentWrit
 	for i, d := range s.slice {
 		p.Numbers = append(p.Numbers, d, s.sliceAt.Strides[i])
 	}
-	p.Key = fmt.Sprintf("scatter segments %s raw=%v in %v of %v to %v axes=%d slice=%d",
-		what, s.raw, s.elem, s.upType, s.toType, len(s.axes), len(s.slice))
+	p.Key = fmt.Sprintf("scatter segments %s raw=%v in %v of %v, sums of %v onto %v to %v axes=%d slice=%d",
+		what, s.raw, s.elem, s.upType, s.toType, s.fromType, s.outType, len(s.axes), len(s.slice))
 	p.Body = func(e *codegen.Emitter) error { return s.write(e, body) }
 	return p
 }
@@ -183,21 +175,11 @@ const (
 	tensorAt
 )
 
+// write has an invocation for each unit: an entry or a chunk of a list, and an element.
 func (s *segments) write(e *codegen.Emitter, body func(*segmentWriter, kernel.Value)) error {
-	w := &segmentWriter{Emitter: e, job: s}
-	if s.add {
-		var err error
-		if w.operator, err = codegen.Expression(e.Target, ops.Add.Info().Code, s.elem, 2, 0); err != nil {
-			return err
-		}
-	}
-	units := e.NextNumber()
-	w.count, w.elements = e.NextNumber(), e.NextNumber()
-	for range s.axes {
-		w.axes, w.axesStrides = append(w.axes, e.NextNumber()), append(w.axesStrides, e.NextNumber())
-	}
-	for range s.slice {
-		w.slice, w.sliceStrides = append(w.slice, e.NextNumber()), append(w.sliceStrides, e.NextNumber())
+	w, units, err := s.writer(e)
+	if err != nil {
+		return err
 	}
 	u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())
 	e.IfThen(e.IsLess(u, units), func() {
@@ -206,6 +188,21 @@ func (s *segments) write(e *codegen.Emitter, body func(*segmentWriter, kernel.Va
 		body(w, at)
 	})
 	return nil
+}
+
+// writer takes the numbers of a kernel, the first of which is the number of its units.
+func (s *segments) writer(e *codegen.Emitter) (w *segmentWriter, units kernel.Value, err error) {
+	w = &segmentWriter{Emitter: e, job: s}
+	if s.add {
+		if w.operator, err = codegen.Expression(e.Target, ops.Add.Info().Code, s.elem, 2, 0); err != nil {
+			return nil, units, err
+		}
+	}
+	units = e.NextNumber()
+	w.count, w.elements = e.NextNumber(), e.NextNumber()
+	w.axes, w.axesStrides = pairs(e, len(s.axes))
+	w.slice, w.sliceStrides = pairs(e, len(s.slice))
+	return w, units, nil
 }
 
 // sliceOf is the slice of update i of the sorted list.

@@ -217,6 +217,11 @@ func (b *Builder) AddBuffer(buf int, index, v Value) {
 	b.emit(Inst{Op: AddBuffer, Index: buf, Args: []Value{index, v}})
 }
 
+// MaxBuffer makes an element of a buffer of U32 the larger of itself and v, in one piece.
+func (b *Builder) MaxBuffer(buf int, index, v Value) {
+	b.emit(Inst{Op: MaxBuffer, Index: buf, Args: []Value{index, v}})
+}
+
 // LoadShared reads an element of a shared array.
 func (b *Builder) LoadShared(array int, index Value) Value {
 	if b.twofold[array] {

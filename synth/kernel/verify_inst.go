@@ -80,7 +80,7 @@ func (v *verifier) memory(in *Inst) error {
 	switch in.Op {
 	case Lookup:
 		limit = len(v.k.Tables)
-	case Load, Store, LoadWord, AddBuffer:
+	case Load, Store, LoadWord, AddBuffer, MaxBuffer:
 		limit = len(v.k.Buffers)
 	}
 	if in.Index >= limit {
@@ -94,7 +94,7 @@ func (v *verifier) memory(in *Inst) error {
 			return fmt.Errorf("malformed lookup")
 		}
 		return nil
-	case AddBuffer:
+	case AddBuffer, MaxBuffer:
 		if buf := v.k.Buffers[in.Index]; !buf.Read || !buf.Write || buf.Elem != U32 {
 			return fmt.Errorf("buffer %d cannot grow: it is not one of u32 that is read and written", in.Index)
 		}

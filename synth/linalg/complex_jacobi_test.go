@@ -72,7 +72,7 @@ func checkUpright(t *testing.T, v synthtest.Tensor, n int) {
 	}
 }
 
-// Elements of equal magnitude: the first of them is turned, though rounding may
+// Elements of equal magnitude: the first of them is rotated, though rounding may
 // have made another one larger.
 func TestComplexEighOfEquals(t *testing.T) {
 	x := synthtest.Numbers(synthtest.Type(ops.C64, 2, 2), 0, 1-1i, 1+1i, 0)

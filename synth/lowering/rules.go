@@ -9,7 +9,7 @@ import (
 
 // Rules is a set of the rules by which instructions come into one fusion, and of
 // the passes before that.
-type Rules uint16
+type Rules uint32
 
 // The rules.
 const (
@@ -21,6 +21,8 @@ const (
 	RuleRows                         // reductions of rows with operations on the same rows
 	RuleProducts                     // elementwise operations into the product or the convolution before them (an epilogue)
 	RuleHorizontal                   // small elementwise operations with others that they do not depend on
+
+	RuleChains // small fusions into the kernels that read their results, whose workgroups each carry them out
 
 	// The passes of Simplify, by their names in package graph.
 	RuleSimplify
@@ -43,7 +45,7 @@ const (
 
 // RulesByName has the rules and passes by their names.
 var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
-	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal,
+	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal, "chains": RuleChains,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead,
 	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights, "swap": RuleSwap}
 

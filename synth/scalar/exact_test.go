@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
@@ -175,6 +176,85 @@ func TestExactInts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Quotients and remainders of integers of 8 and 16 bits, which are computed in f32, are those of
+// Go's division on every kind of device: of all pairs of 8 bits, and of 16 bits for all dividends
+// near multiples of drawn divisors and beside drawn ones.
+func TestShortDivision(t *testing.T) {
+	for _, dev := range devices {
+		for _, typ := range []Type{I32, U32} {
+			for _, width := range []int{8, 16} {
+				t.Run(fmt.Sprintf("%s/%s/%d", dev.name, typ, width), func(t *testing.T) {
+					t.Parallel()
+					d := newShortDivision(t, dev, typ, width)
+					if width == 8 {
+						for n := range 1 << 16 {
+							d.check(t, n>>8, n)
+						}
+						return
+					}
+					r := rand.New(rand.NewPCG(uint64(typ), 9))
+					for range 1000 {
+						y := r.IntN(1<<16) >> r.IntN(16)
+						for range 8 {
+							q := r.IntN(1<<16) / max(1, y&(1<<15-1))
+							for off := -1; off <= 1; off++ {
+								d.check(t, q*y+off, y)
+							}
+							d.check(t, r.IntN(1<<16), y)
+						}
+					}
+					for n := range 1 << 16 {
+						for _, special := range []int{3, 1 << 15, 1<<16 - 1} {
+							d.check(t, n, special)
+							d.check(t, special, n)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// shortDivision is a division of integers of fewer bits than they are computed in.
+type shortDivision struct {
+	device
+	typ      Type
+	width    int
+	div, rem *Func
+}
+
+func newShortDivision(t *testing.T, dev device, typ Type, width int) *shortDivision {
+	env := dev.env
+	env.Bits = width
+	return &shortDivision{dev, typ, width, compile(t, "idiv(x, y)", typ, env), compile(t, "irem(x, y)", typ, env)}
+}
+
+// check compares what the low bits of x and y give with Go's division.
+func (d *shortDivision) check(t *testing.T, x, y int) {
+	t.Helper()
+	x, y = d.value(x), d.value(y)
+	div, rem := -1, x
+	if y != 0 {
+		div, rem = x/y, x%y
+	}
+	a, b := uint64(x)&widthMask(d.typ), uint64(y)&widthMask(d.typ)
+	if got := int(d.model.Eval(d.div, a, b)); d.value(got) != d.value(div) {
+		t.Fatalf("%d / %d is %d, want %d", x, y, d.value(got), d.value(div))
+	}
+	if got := int(d.model.Eval(d.rem, a, b)); d.value(got) != d.value(rem) {
+		t.Fatalf("%d %% %d is %d, want %d", x, y, d.value(got), d.value(rem))
+	}
+}
+
+// value is the number that the low bits of x are.
+func (d *shortDivision) value(x int) int {
+	x &= 1<<d.width - 1
+	if d.typ.Signed() && x >= 1<<(d.width-1) {
+		x -= 1 << d.width
+	}
+	return x
 }
 
 // A float too large for an integer type becomes the nearest of its values.

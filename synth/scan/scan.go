@@ -18,9 +18,9 @@ import (
 //
 // Floating-point results depend on the order, so it is a function of the shape,
 // the axis and the profile of the device. A line is cut into chunks. Within a
-// chunk the elements are folded one after the other, or as a tile (scanTile), or
-// as a short line (writeShort). A chunk is folded onto the total of all chunks
-// before it, which are a line that is scanned in the same manner.
+// chunk the elements are folded one after the other, or as a tile. A chunk is folded
+// onto the total of all chunks before it. Those totals are a line that is scanned in the
+// same manner, or, where lines are many, a workgroup has them as it walks a line.
 type scanJob struct {
 	op   ops.Op
 	elem ops.DType
@@ -33,6 +33,7 @@ type scanJob struct {
 	from, to         codegen.Buffer
 	fromType, toType ops.DType
 	length, parts    int // elements of a chunk, and chunks of a line
+	tiling           tiling
 }
 
 // The least elements of a chunk that is no tile, and how many of those there are
@@ -69,13 +70,13 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 	return codegen.NewPlan(t, temps, programs...)
 }
 
-// programs plans the scan: at once where a line is one chunk; else the totals of
-// the chunks, the scan of those, and the chunks with what comes before them.
+// programs plans the scan: at once where a line is one chunk or is walked; else the totals
+// of the chunks, the scan of those, and the chunks with what comes before them.
 func (j *scanJob) programs(t *lowering.Target, temps *[]int64) []*codegen.Program {
 	j.dims = strided.Collapse(j.dims, []*strided.View{&j.at})
 	k := strided.Product(j.dims)
 	j.chunks(t, k)
-	if j.parts == 1 {
+	if j.parts == 1 || j.tiling.walks {
 		return []*codegen.Program{j.program(t, j.to, nil)}
 	}
 	wide := j.elem.Wide()
@@ -99,17 +100,15 @@ func (j *scanJob) dense() bool { return j.stride == 1 || j.stride == -1 }
 
 // chunks cuts the k lines, by their shape alone.
 func (j *scanJob) chunks(t *lowering.Target, k int) {
+	if j.tiled(t) {
+		j.tiling = j.tilingOf(k)
+		j.length = j.tiling.length()
+		j.parts = (j.n + j.length - 1) / j.length
+		return
+	}
 	most := gpuChunks
 	if t.CPU {
 		most = cpuChunks
-	}
-	switch {
-	case j.tiled(t):
-		j.length, j.parts = scanTile, (j.n+scanTile-1)/scanTile
-		return
-	case j.shared(t) > 0:
-		j.length, j.parts = j.n, 1
-		return
 	}
 	want := max(1, most/k)
 	j.length = max(scanChunk, (j.n+want-1)/want)
@@ -145,12 +144,7 @@ func (j *scanJob) program(t *lowering.Target, to codegen.Buffer, before *codegen
 	p.Key = fmt.Sprintf("%v in %v of %v rank=%d dense=%v totals=%v before=%v",
 		j.op, j.elem, j.fromType, len(j.dims), j.dense(), totals, before != nil)
 	if j.tiled(t) {
-		p.Local, p.Groups = scanLocal, units
-		p.Key += fmt.Sprintf(" tiled fours=%v backward=%v", j.fours(), j.stride < 0)
-	}
-	if n := j.shared(t); n > 0 {
-		p.Local, p.Groups = scanLocal, (units*n+scanLocal-1)/scanLocal
-		p.Key += fmt.Sprintf(" shared=%d fours=%v backward=%v", n, j.fours(), j.stride < 0)
+		j.tiling.dispatch(p, j, k)
 	}
 	p.Body = func(e *codegen.Emitter) error { return j.write(e, totals, before != nil) }
 	return p
@@ -173,17 +167,17 @@ func (j *scanJob) write(e *codegen.Emitter, totals, before bool) error {
 	if err != nil {
 		return err
 	}
+	var team, teams kernel.Value
+	if j.tiled(e.Target) {
+		team, teams = e.NextNumber(), e.NextNumber()
+	}
 	w := &scanWriter{Emitter: e, job: j, operator: operator, totals: totals,
 		units: e.NextNumber(), parts: e.NextNumber(), lines: e.NextNumber(), length: e.NextNumber(), n: e.NextNumber(), stride: e.NextNumber(), offset: e.NextNumber()}
 	for range j.dims {
 		w.dims, w.strides = append(w.dims, e.NextNumber()), append(w.strides, e.NextNumber())
 	}
 	if j.tiled(e.Target) {
-		w.writeTile(before)
-		return nil
-	}
-	if n := j.shared(e.Target); n > 0 {
-		w.writeShort(n)
+		w.writeTile(team, teams, before)
 		return nil
 	}
 	u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())
@@ -196,7 +190,7 @@ func (j *scanJob) write(e *codegen.Emitter, totals, before bool) error {
 			part, line = w.DivMod(u, w.lines)
 			previous = e.Sub(u, w.lines)
 		}
-		w.begin = e.Add(w.offset, e.Offsets(line, w.dims, w.strides))
+		w.begin = w.beginOf(line)
 		first := e.Mul(part, w.length)
 		acc := w.load(first)
 		if before {
@@ -252,8 +246,17 @@ func (w *scanWriter) place(i kernel.Value) kernel.Value {
 }
 
 func (w *scanWriter) load(i kernel.Value) kernel.Value {
-	x := w.Decode(w.job.fromType, w.Fetch(0, w.place(i), 1)[0])
-	return w.Cast(x, w.job.fromType, w.job.elem)
+	return w.decoded(w.Fetch(0, w.place(i), 1)[0])
+}
+
+// decoded is a loaded element in the type that is folded.
+func (w *scanWriter) decoded(x kernel.Value) kernel.Value {
+	return w.Cast(w.Decode(w.job.fromType, x), w.job.fromType, w.job.elem)
+}
+
+// beginOf is where a line begins.
+func (w *scanWriter) beginOf(line kernel.Value) kernel.Value {
+	return w.Add(w.offset, w.Offsets(line, w.dims, w.strides))
 }
 
 // keep stores the result of element i.

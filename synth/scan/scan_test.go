@@ -60,3 +60,24 @@ func scanned(x synthtest.Tensor, op ops.Op, axis int, backward bool) synthtest.T
 	}
 	return out
 }
+
+// Many lines take one pass, and few invocations that have no element, whatever their length.
+func TestManyLines(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 9))
+	for range 200 {
+		typ := ops.Type{DType: ops.F32, Shape: ops.Shape{4096, 5 + r.IntN(1<<(3+r.IntN(12)))}}
+		in := synthtest.Instr(ops.CumulativeSum, typ, []int{1}, []int{0})
+		p, err := synthtest.Lower(t, synthtest.GPU, in, typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Steps) != 1 {
+			t.Fatalf("%v takes %d kernels", typ, len(p.Steps))
+		}
+		s := p.Steps[0]
+		invocations := int(s.Grid[0]*s.Grid[1]*s.Grid[2]) * int(s.Kernel.Local[0])
+		if typ.Shape[1] <= 4096 && invocations > 2*typ.Size()/4+typ.Shape[0]*8 {
+			t.Errorf("%v has %d invocations", typ, invocations)
+		}
+	}
+}

@@ -82,6 +82,7 @@ const (
 	opBitCount             = 205
 	opControlBarrier       = 224
 	opAtomicIAdd           = 234
+	opAtomicUMax           = 239
 	opPhi                  = 245
 	opLoopMerge            = 246
 	opSelectionMerge       = 247

@@ -87,9 +87,13 @@ func (m *module) inst(in *kernel.Inst) {
 	case kernel.Barrier:
 		w := m.word(scopeWorkgroup)
 		m.do(opControlBarrier, w, w, m.word(semanticsShared))
-	case kernel.AddBuffer:
+	case kernel.AddBuffer, kernel.MaxBuffer:
+		op := uint32(opAtomicIAdd)
+		if in.Op == kernel.MaxBuffer {
+			op = opAtomicUMax
+		}
 		ptr, _ := m.element(access{kernel.U32, 1}, in.Index, m.ids[in.Args[0]])
-		m.emit(opAtomicIAdd, m.typ(scalar.U32), ptr, m.word(scopeDevice), m.word(0), m.ids[in.Args[1]])
+		m.emit(op, m.typ(scalar.U32), ptr, m.word(scopeDevice), m.word(0), m.ids[in.Args[1]])
 	case kernel.AddShared, kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum:
 		m.together(in)
 	case kernel.If:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // apply writes an instruction by its rule.
@@ -16,7 +17,7 @@ func (e *emitter) apply(in *ops.Instr, args []value, r *rule) {
 	}
 	local.Attrs = e.attrs(in, args, r, factors)
 	local.Outs = make([]ops.Result, len(in.Outs))
-	shardings := make([]ops.Sharding, len(in.Outs))
+	shardings := make([]shard.Sharding, len(in.Outs))
 	for i, o := range in.Outs {
 		shardings[i] = wanted(r.result(i, len(o.Type.Shape)), factors)
 		*e.last++
@@ -80,8 +81,8 @@ func (e *emitter) divides(in *ops.Instr, args []value, r *rule, f int, axes []in
 }
 
 // wanted is the sharding of a value whose dimensions have these factors.
-func wanted(dims []int, factors map[int][]int) ops.Sharding {
-	s := ops.Whole(len(dims))
+func wanted(dims []int, factors map[int][]int) shard.Sharding {
+	s := shard.Whole(len(dims))
 	for d, f := range dims {
 		if f != whole {
 			s[d] = factors[f]
@@ -113,7 +114,7 @@ func (e *emitter) attrs(in *ops.Instr, args []value, r *rule, factors map[int][]
 }
 
 // restored is the sharding of a result like that of its operand, where it can be divided so.
-func (e *emitter) restored(v value, of ops.Sharding) ops.Sharding {
+func (e *emitter) restored(v value, of shard.Sharding) shard.Sharding {
 	s := slices.Clone(v.sharding)
 	if len(of) != len(s) {
 		return s

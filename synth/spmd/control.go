@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // loop writes a loop. Its state has the sharding with which it begins, as far as a round keeps that.
 func (e *emitter) loop(in *ops.Instr) error {
-	state := make([]ops.Sharding, len(in.Ins))
+	state := make([]shard.Sharding, len(in.Ins))
 	for i, o := range in.Ins {
 		state[i] = e.value(o).sharding
 	}
@@ -24,7 +25,7 @@ func (e *emitter) loop(in *ops.Instr) error {
 		}
 		break
 	}
-	return e.regions(in, state, [][]ops.Sharding{state, state}, [][]ops.Sharding{nil, state})
+	return e.regions(in, state, [][]shard.Sharding{state, state}, [][]shard.Sharding{nil, state})
 }
 
 // trial is an emitter whose region nobody keeps.
@@ -36,8 +37,8 @@ func (e *emitter) trial() *emitter {
 }
 
 // meet is what shardings have in common with those of values.
-func meet(list []ops.Sharding, values []value) []ops.Sharding {
-	out := make([]ops.Sharding, len(list))
+func meet(list []shard.Sharding, values []value) []shard.Sharding {
+	out := make([]shard.Sharding, len(list))
 	for i, s := range list {
 		out[i] = slices.Clone(s)
 		for d, axes := range s {
@@ -49,7 +50,7 @@ func meet(list []ops.Sharding, values []value) []ops.Sharding {
 
 // branch writes a branch. Its values have what the shardings of both regions have in common.
 func (e *emitter) branch(in *ops.Instr) error {
-	var out []ops.Sharding
+	var out []shard.Sharding
 	for k, r := range in.Regions {
 		_, values, err := e.trial().region(r, nil, nil)
 		if err != nil {
@@ -63,11 +64,11 @@ func (e *emitter) branch(in *ops.Instr) error {
 		}
 		out = meet(out, values)
 	}
-	return e.regions(in, out, make([][]ops.Sharding, 2), [][]ops.Sharding{out, out})
+	return e.regions(in, out, make([][]shard.Sharding, 2), [][]shard.Sharding{out, out})
 }
 
 // regions writes an instruction whose regions take and give values of these shardings.
-func (e *emitter) regions(in *ops.Instr, outs []ops.Sharding, params, want [][]ops.Sharding) error {
+func (e *emitter) regions(in *ops.Instr, outs []shard.Sharding, params, want [][]shard.Sharding) error {
 	local := *in
 	local.Ins = make([]ops.Operand, len(in.Ins))
 	for i, o := range in.Ins {

@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // bring gives a value another sharding: parts of other ranks are gathered, and a part of what is there is taken.
-func (e *emitter) bring(v value, to ops.Sharding) value {
+func (e *emitter) bring(v value, to shard.Sharding) value {
 	if same(v.sharding, to) {
 		return v
 	}
@@ -37,7 +38,7 @@ func (e *emitter) bring(v value, to ops.Sharding) value {
 	return value{typ: v.typ, sharding: to, local: o}
 }
 
-func same(a, b ops.Sharding) bool { return slices.EqualFunc(a, b, slices.Equal) }
+func same(a, b shard.Sharding) bool { return slices.EqualFunc(a, b, slices.Equal) }
 
 // common is how many axes two lists begin with alike.
 func common(a, b []int) (n int) {
@@ -54,7 +55,7 @@ func (e *emitter) gather(o ops.Operand, t ops.Type, d int, axes []int) ops.Opera
 	stacked := ops.Type{DType: t.DType, Shape: append(ops.Shape{n}, t.Shape...)}
 	o = e.collective(ops.AllGather, stacked, [][]int{group}, o)
 	if d > 0 {
-		turned := ops.Type{DType: t.DType, Shape: slices.Insert(slices.Clone(t.Shape), d, n)}
+		transposed := ops.Type{DType: t.DType, Shape: slices.Insert(slices.Clone(t.Shape), d, n)}
 		order := make([]int, 0, rank+1)
 		for i := range d {
 			order = append(order, i+1)
@@ -63,7 +64,7 @@ func (e *emitter) gather(o ops.Operand, t ops.Type, d int, axes []int) ops.Opera
 		for i := d; i < rank; i++ {
 			order = append(order, i+1)
 		}
-		o = e.add(ops.Transpose, turned, [][]int{order}, o)
+		o = e.add(ops.Transpose, transposed, [][]int{order}, o)
 	}
 	joined := ops.Type{DType: t.DType, Shape: slices.Clone(t.Shape)}
 	joined.Shape[d] *= n

@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // Result is one rank's program, and what became of the values.
 type Result struct {
 	Region *ops.Region
-	Values []ops.Sharding // of the values of the region
-	Types  []ops.Type     // of them, whole
+	Values []shard.Sharding // of the values of the region
+	Types  []ops.Type       // of them, whole
 	Notes  []Note
 }
 
@@ -29,7 +30,7 @@ type Note struct {
 var errCalls = errors.New("hooks and callbacks are not supported in a program that is divided over a mesh")
 
 // Partition divides a program, which has been checked.
-func Partition(r *ops.Region, p *ops.Partition) (*Result, error) {
+func Partition(r *ops.Region, p *shard.Share) (*Result, error) {
 	if err := p.Check(r.Params); err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func Partition(r *ops.Region, p *ops.Partition) (*Result, error) {
 // value is a value of the whole program, and a rank's part of it.
 type value struct {
 	typ      ops.Type // whole
-	sharding ops.Sharding
+	sharding shard.Sharding
 	local    ops.Operand
 }
 
@@ -62,7 +63,7 @@ type move struct {
 
 // emitter writes the program of a rank.
 type emitter struct {
-	mesh   *ops.Partition
+	mesh   *shard.Share
 	last   *ops.ID // that has been given
 	notes  *[]Note
 	values map[ops.ID]value // by the ids of the whole program
@@ -81,7 +82,7 @@ func (e *emitter) inner() *emitter {
 
 // region divides a region whose parameters have these shardings. Its values are brought to the shardings
 // of want, where that is not nil.
-func (e *emitter) region(r *ops.Region, params, want []ops.Sharding) (*ops.Region, []value, error) {
+func (e *emitter) region(r *ops.Region, params, want []shard.Sharding) (*ops.Region, []value, error) {
 	out := &ops.Region{}
 	for i, p := range r.Params {
 		local := e.mesh.Local(p.Type, params[i])
@@ -109,7 +110,7 @@ func (e *emitter) region(r *ops.Region, params, want []ops.Sharding) (*ops.Regio
 // value finds an operand. A literal is whole.
 func (e *emitter) value(o ops.Operand) value {
 	if o.Lit != nil {
-		return value{typ: o.Lit.Type, sharding: ops.Whole(len(o.Lit.Type.Shape)), local: o}
+		return value{typ: o.Lit.Type, sharding: shard.Whole(len(o.Lit.Type.Shape)), local: o}
 	}
 	return e.values[o.ID]
 }
@@ -152,12 +153,12 @@ func (e *emitter) noteWhole(in *ops.Instr, args []value) {
 	}
 }
 
-func isWhole(s ops.Sharding) bool {
+func isWhole(s shard.Sharding) bool {
 	return !slices.ContainsFunc(s, func(axes []int) bool { return len(axes) > 0 })
 }
 
 // define gives a result of the whole program its part.
-func (e *emitter) define(r ops.Result, s ops.Sharding, local ops.Operand) {
+func (e *emitter) define(r ops.Result, s shard.Sharding, local ops.Operand) {
 	e.values[r.ID] = value{typ: r.Type, sharding: s, local: local}
 }
 

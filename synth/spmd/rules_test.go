@@ -9,6 +9,8 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/ops/example"
+	"nxvk/ops/shard"
 	"nxvk/test/draw"
 )
 
@@ -62,7 +64,7 @@ func TestEveryOperation(t *testing.T) {
 	for op := range ops.Count {
 		tried, divided := 0, 0
 		for _, d := range []ops.DType{ops.F32, ops.S32} {
-			in, types, ok := ops.Example(op, d)
+			in, types, ok := example.Of(op, d)
 			if !ok || in.Check(types) != nil || !fallback.Supports(op) {
 				continue
 			}
@@ -104,31 +106,31 @@ func TestShardings(t *testing.T) {
 		op    ops.Op
 		attrs [][]int
 		in    []ops.Type
-		by    []ops.Sharding
+		by    []shard.Sharding
 		out   ops.Type
-		want  ops.Sharding
+		want  shard.Sharding
 		takes string // collectives, in order
 	}{
-		{"both axes, one of them", ops.Add, plain, []ops.Type{f32(8, 2), f32(8, 1)}, []ops.Sharding{{{0}, {1}}, {{0}, {}}}, f32(8, 2), ops.Sharding{{0}, {1}}, ""},
-		{"the second operand is divided otherwise", ops.Add, plain, []ops.Type{f32(4, 4), f32(4, 4)}, []ops.Sharding{{{0}, {}}, {{}, {0}}}, f32(4, 4),
-			ops.Sharding{{0}, {}}, "all_gather"},
-		{"turned", ops.Transpose, [][]int{{1, 0}}, []ops.Type{f32(4, 6)}, []ops.Sharding{{{0, 1}, {}}}, f32(6, 4), ops.Sharding{{}, {0, 1}}, ""},
-		{"data parallel", ops.Dot, [][]int{{1}, {}, {0}, {}}, []ops.Type{f32(8, 3), f32(3, 5)}, []ops.Sharding{{{0, 1}, {}}, {{}, {}}}, f32(8, 5),
-			ops.Sharding{{0, 1}, {}}, ""},
-		{"gradient", ops.Dot, [][]int{{0}, {}, {0}, {}}, []ops.Type{f32(8, 3), f32(8, 5)}, []ops.Sharding{{{0}, {}}, {{0}, {}}}, f32(3, 5),
-			ops.Sharding{{}, {}}, "all_reduce"},
-		{"contracted, one operand divided", ops.Dot, [][]int{{1}, {}, {0}, {}}, []ops.Type{f32(3, 8), f32(8, 5)}, []ops.Sharding{{{}, {1}}, {{}, {}}}, f32(3, 5),
-			ops.Sharding{{}, {}}, "all_reduce"},
-		{"sum of the other axis", ops.Sum, [][]int{{1}, {0}}, []ops.Type{f32(4, 4)}, []ops.Sharding{{{1}, {}}}, f32(4), ops.Sharding{{1}}, ""},
-		{"batch kept", ops.Reshape, plain, []ops.Type{f32(8, 3, 2)}, []ops.Sharding{{{0}, {}, {}}}, f32(4, 12), ops.Sharding{{0}, {}}, ""},
-		{"inner dimension", ops.Reshape, plain, []ops.Type{f32(3, 8)}, []ops.Sharding{{{}, {0}}}, f32(24), ops.Sharding{{}}, "all_gather"},
-		{"strided windows", ops.WindowSum, window(2, 0, 0), []ops.Type{f32(2, 4)}, []ops.Sharding{{{0}, {1}}}, f32(1, 2), ops.Sharding{{}, {1}}, "all_gather all_gather"},
-		{"padded windows", ops.WindowSum, window(1, 0, 1), []ops.Type{f32(2, 4)}, []ops.Sharding{{{0}, {1}}}, f32(2, 4), ops.Sharding{{0}, {1}}, "all_gather all_gather"},
-		{"plain windows", ops.WindowSum, window(1, 0, 0), []ops.Type{f32(2, 4)}, []ops.Sharding{{{0}, {1}}}, f32(1, 3), ops.Sharding{{}, {}}, "all_gather all_gather"},
-		{"part of the batch", ops.Slice, [][]int{{0, 1}, {4, 2}, {1, 1}}, []ops.Type{f32(4, 4)}, []ops.Sharding{{{0}, {}}}, f32(4, 2), ops.Sharding{{0}, {}}, ""},
+		{"both axes, one of them", ops.Add, plain, []ops.Type{f32(8, 2), f32(8, 1)}, []shard.Sharding{{{0}, {1}}, {{0}, {}}}, f32(8, 2), shard.Sharding{{0}, {1}}, ""},
+		{"the second operand is divided otherwise", ops.Add, plain, []ops.Type{f32(4, 4), f32(4, 4)}, []shard.Sharding{{{0}, {}}, {{}, {0}}}, f32(4, 4),
+			shard.Sharding{{0}, {}}, "all_gather"},
+		{"turned", ops.Transpose, [][]int{{1, 0}}, []ops.Type{f32(4, 6)}, []shard.Sharding{{{0, 1}, {}}}, f32(6, 4), shard.Sharding{{}, {0, 1}}, ""},
+		{"data parallel", ops.Dot, [][]int{{1}, {}, {0}, {}}, []ops.Type{f32(8, 3), f32(3, 5)}, []shard.Sharding{{{0, 1}, {}}, {{}, {}}}, f32(8, 5),
+			shard.Sharding{{0, 1}, {}}, ""},
+		{"gradient", ops.Dot, [][]int{{0}, {}, {0}, {}}, []ops.Type{f32(8, 3), f32(8, 5)}, []shard.Sharding{{{0}, {}}, {{0}, {}}}, f32(3, 5),
+			shard.Sharding{{}, {}}, "all_reduce"},
+		{"contracted, one operand divided", ops.Dot, [][]int{{1}, {}, {0}, {}}, []ops.Type{f32(3, 8), f32(8, 5)}, []shard.Sharding{{{}, {1}}, {{}, {}}}, f32(3, 5),
+			shard.Sharding{{}, {}}, "all_reduce"},
+		{"sum of the other axis", ops.Sum, [][]int{{1}, {0}}, []ops.Type{f32(4, 4)}, []shard.Sharding{{{1}, {}}}, f32(4), shard.Sharding{{1}}, ""},
+		{"batch kept", ops.Reshape, plain, []ops.Type{f32(8, 3, 2)}, []shard.Sharding{{{0}, {}, {}}}, f32(4, 12), shard.Sharding{{0}, {}}, ""},
+		{"inner dimension", ops.Reshape, plain, []ops.Type{f32(3, 8)}, []shard.Sharding{{{}, {0}}}, f32(24), shard.Sharding{{}}, "all_gather"},
+		{"strided windows", ops.WindowSum, window(2, 0, 0), []ops.Type{f32(2, 4)}, []shard.Sharding{{{0}, {1}}}, f32(1, 2), shard.Sharding{{}, {1}}, "all_gather all_gather"},
+		{"padded windows", ops.WindowSum, window(1, 0, 1), []ops.Type{f32(2, 4)}, []shard.Sharding{{{0}, {1}}}, f32(2, 4), shard.Sharding{{0}, {1}}, "all_gather all_gather"},
+		{"plain windows", ops.WindowSum, window(1, 0, 0), []ops.Type{f32(2, 4)}, []shard.Sharding{{{0}, {1}}}, f32(1, 3), shard.Sharding{{}, {}}, "all_gather all_gather"},
+		{"part of the batch", ops.Slice, [][]int{{0, 1}, {4, 2}, {1, 1}}, []ops.Type{f32(4, 4)}, []shard.Sharding{{{0}, {}}}, f32(4, 2), shard.Sharding{{0}, {}}, ""},
 	} {
 		in := &ops.Instr{Op: c.op, Attrs: c.attrs, Ins: make([]ops.Operand, len(c.in)), Outs: []ops.Result{{Type: c.out}}}
-		share, err := Partition(region(in, c.in), &ops.Partition{Shape: []int{2, 2}, Rank: 3, Params: c.by})
+		share, err := Partition(region(in, c.in), &shard.Share{Shape: []int{2, 2}, Rank: 3, Params: c.by})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -151,16 +153,16 @@ func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		r    *ops.Region
-		p    ops.Partition
+		p    shard.Share
 	}{
-		{"has no rank 2", whole, ops.Partition{Shape: []int{2}, Rank: 2, Params: []ops.Sharding{{{}, {}}}}},
-		{"has an axis of 0", whole, ops.Partition{Shape: []int{0}, Params: []ops.Sharding{{{}, {}}}}},
-		{"has no axis 1", whole, ops.Partition{Shape: []int{2}, Params: []ops.Sharding{{{1}, {}}}}},
-		{"divides f32{4, 2} twice", whole, ops.Partition{Shape: []int{2}, Params: []ops.Sharding{{{0}, {0}}}}},
-		{"into 4 parts", whole, ops.Partition{Shape: []int{4}, Params: []ops.Sharding{{{}, {0}}}}},
-		{"for each dimension", whole, ops.Partition{Shape: []int{2}, Params: []ops.Sharding{{{}}}}},
-		{"2 shardings", whole, ops.Partition{Shape: []int{2}, Params: []ops.Sharding{{{}, {}}, {}}}},
-		{"hooks and callbacks", hook, ops.Partition{Shape: []int{2}, Params: []ops.Sharding{{{}, {}}}}},
+		{"has no rank 2", whole, shard.Share{Shape: []int{2}, Rank: 2, Params: []shard.Sharding{{{}, {}}}}},
+		{"has an axis of 0", whole, shard.Share{Shape: []int{0}, Params: []shard.Sharding{{{}, {}}}}},
+		{"has no axis 1", whole, shard.Share{Shape: []int{2}, Params: []shard.Sharding{{{1}, {}}}}},
+		{"divides f32{4, 2} twice", whole, shard.Share{Shape: []int{2}, Params: []shard.Sharding{{{0}, {0}}}}},
+		{"into 4 parts", whole, shard.Share{Shape: []int{4}, Params: []shard.Sharding{{{}, {0}}}}},
+		{"for each dimension", whole, shard.Share{Shape: []int{2}, Params: []shard.Sharding{{{}}}}},
+		{"2 shardings", whole, shard.Share{Shape: []int{2}, Params: []shard.Sharding{{{}, {}}, {}}}},
+		{"hooks and callbacks", hook, shard.Share{Shape: []int{2}, Params: []shard.Sharding{{{}, {}}}}},
 	} {
 		if _, err := Partition(c.r, &c.p); err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("got %v, want …%s…", err, c.text)

@@ -8,6 +8,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/ops/shard"
 	"nxvk/test/draw"
 )
 
@@ -49,17 +50,17 @@ func count(r *ops.Region) string {
 // dimension is divided; that of a whole parameter is not.
 func TestScatter(t *testing.T) {
 	for _, c := range []struct {
-		w    ops.Sharding
+		w    shard.Sharding
 		want string
 		part ops.Shape
 	}{
-		{ops.Sharding{{0}, {}}, "map[reduce_scatter:1]", ops.Shape{4, 6}},
-		{ops.Sharding{{}, {0}}, "map[reduce_scatter:1]", ops.Shape{8, 3}},
-		{ops.Sharding{{}, {}}, "map[all_reduce:1]", ops.Shape{8, 6}},
+		{shard.Sharding{{0}, {}}, "map[reduce_scatter:1]", ops.Shape{4, 6}},
+		{shard.Sharding{{}, {0}}, "map[reduce_scatter:1]", ops.Shape{8, 3}},
+		{shard.Sharding{{}, {}}, "map[all_reduce:1]", ops.Shape{8, 6}},
 	} {
 		r := descent(10, 8, 6, false)
 		for rank := range 2 {
-			p := &ops.Partition{Shape: []int{2}, Rank: rank, Params: []ops.Sharding{{{0}, {}}, {{0}, {}}, c.w}}
+			p := &shard.Share{Shape: []int{2}, Rank: rank, Params: []shard.Sharding{{{0}, {}}, {{0}, {}}, c.w}}
 			got, err := Partition(r, p)
 			if err != nil {
 				t.Fatal(err)
@@ -81,7 +82,7 @@ func TestScatter(t *testing.T) {
 // the part of one of them.
 func TestScatterNot(t *testing.T) {
 	for rank := range 2 {
-		p := &ops.Partition{Shape: []int{2}, Rank: rank, Params: []ops.Sharding{{{0}, {}}, {{0}, {}}, {{}, {}}}}
+		p := &shard.Share{Shape: []int{2}, Rank: rank, Params: []shard.Sharding{{{0}, {}}, {{0}, {}}, {{}, {}}}}
 		got, err := Partition(descent(10, 8, 6, true), p)
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +104,7 @@ func TestScatterValues(t *testing.T) {
 			args = append(args, fallback.Value{Type: p.Type, Data: draw.Whole(rng, p.Type)})
 		}
 		check(t, fmt.Sprint("step ", seed), rng, r, args, false)
-		p := &ops.Partition{Shape: []int{2, 2}, Rank: int(seed % 4)}
+		p := &shard.Share{Shape: []int{2, 2}, Rank: int(seed % 4)}
 		for _, a := range r.Params {
 			p.Params = append(p.Params, drawSharding(rng, p, a.Type.Shape))
 		}

@@ -10,6 +10,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/ops/shard"
 	"nxvk/test/draw"
 )
 
@@ -141,9 +142,9 @@ func (m *machine) meet(in *ops.Instr, x fallback.Value) fallback.Value {
 }
 
 // part is what a rank has of a value.
-func part(p *ops.Partition, v fallback.Value, s ops.Sharding) fallback.Value {
+func part(p *shard.Share, v fallback.Value, s shard.Sharding) fallback.Value {
 	e := &emitter{mesh: p, last: new(ops.ID), notes: &[]Note{}, moved: map[move]ops.Operand{}, parts: map[ops.ID][]int{}}
-	got := e.bring(value{typ: v.Type, sharding: ops.Whole(len(s)), local: ops.Operand{Lit: &ops.Literal{Type: v.Type, Data: v.Data}}}, s)
+	got := e.bring(value{typ: v.Type, sharding: shard.Whole(len(s)), local: ops.Operand{Lit: &ops.Literal{Type: v.Type, Data: v.Data}}}, s)
 	m := &machine{vals: map[ops.ID]fallback.Value{}}
 	return m.region(&ops.Region{Body: e.body, Values: []ops.Operand{got.local}}, nil)[0]
 }
@@ -151,8 +152,8 @@ func part(p *ops.Partition, v fallback.Value, s ops.Sharding) fallback.Value {
 var meshes = [][]int{{2}, {3}, {4}, {2, 2}, {2, 3}, {2, 1, 2}, {1}}
 
 // drawSharding divides dimensions where that is possible, by axes in any order.
-func drawSharding(rng *rand.Rand, p *ops.Partition, shape ops.Shape) ops.Sharding {
-	s := ops.Whole(len(shape))
+func drawSharding(rng *rand.Rand, p *shard.Share, shape ops.Shape) shard.Sharding {
+	s := shard.Whole(len(shape))
 	if len(shape) == 0 {
 		return s
 	}
@@ -174,7 +175,7 @@ func check(t *testing.T, name string, rng *rand.Rand, r *ops.Region, args []fall
 		t.Fatalf("%s: %v", name, err)
 	}
 	mesh := meshes[rng.IntN(len(meshes))]
-	p := ops.Partition{Shape: mesh}
+	p := shard.Share{Shape: mesh}
 	for _, a := range r.Params {
 		s := drawSharding(rng, &p, a.Type.Shape)
 		p.Params = append(p.Params, s)

@@ -62,6 +62,34 @@ func DrawAttention(t testing.TB, seed uint64, longest, scores int, d ops.DType) 
 	return g
 }
 
+// DrawFewQueries draws an attention of 1 to 15 queries, mostly of one, with up to so many keys.
+func DrawFewQueries(t testing.TB, seed uint64, longest int, d ops.DType) *Attention {
+	r := rand.New(rand.NewPCG(seed, 16))
+	g := &Attention{Sketch: NewSketch(t), r: r, d: d, form: r.IntN(forms), Batch: 1 + r.IntN(2), Heads: 1 + r.IntN(2), Queries: 1, share: 1}
+	switch g.form {
+	case transposed:
+		g.share = 1 + r.IntN(3)
+		g.Heads *= g.share
+	case flat:
+		g.Batch = 1
+	case single:
+		g.Batch, g.Heads = 1, 1
+	}
+	if r.IntN(3) == 0 {
+		g.Queries = 1 + r.IntN(15)
+	}
+	g.Keys = int(math.Exp(r.Float64() * math.Log(float64(longest)+0.99)))
+	if r.IntN(3) == 0 {
+		g.Keys = longest - r.IntN(8)
+	}
+	g.Depth, g.Width = 8<<r.IntN(5), 8<<r.IntN(6)
+	if r.IntN(2) == 0 {
+		g.Depth, g.Width = 1+r.IntN(300), 1+r.IntN(256)
+	}
+	g.build()
+	return g
+}
+
 // build makes the graph.
 func (g *Attention) build() {
 	q := g.matrix(g.Queries, g.Depth, 1)

@@ -41,6 +41,13 @@ var (
 
 func init() { codegen.Verify = true }
 
+// Without is a target with a rule disabled.
+func Without(t *lowering.Target, r lowering.Rules) *lowering.Target {
+	off := *t
+	off.Off |= r
+	return &off
+}
+
 var Validated sync.Map
 
 // Run carries out an instruction on the interpreter.

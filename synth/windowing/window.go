@@ -108,7 +108,7 @@ func inParts(units, each int, program func(first, end int) *codegen.Program) (al
 
 // Split describes the dimensions. Neighbours that have no windows are one.
 func (j *Job) Split(s, windows ops.Shape, window, padding, every, dilations []int) {
-	strides, reach := s.Strides(), s.Size()
+	strides, extent := s.Strides(), s.Size()
 	for i, n := range s {
 		lo, hi := padding[2*i], padding[2*i+1]
 		w := windowDim{out: windows[i], in: n, stride: strides[i],
@@ -116,7 +116,7 @@ func (j *Job) Split(s, windows ops.Shape, window, padding, every, dilations []in
 		last := (w.out-1)*w.every + w.first + (w.window-1)*w.dilation
 		w.inside = w.first >= 0 && last < n
 		w.plain = w.window == 1 && w.first == 0 && (w.every == 1 || w.out == 1) && w.out == n
-		reach = max(reach, n+max(lo, 0)+max(hi, 0))
+		extent = max(extent, n+max(lo, 0)+max(hi, 0))
 		if k := len(j.dims) - 1; k >= 0 && w.plain && j.dims[k].plain {
 			j.dims[k].out, j.dims[k].in, j.dims[k].stride = j.dims[k].out*n, j.dims[k].in*n, w.stride
 			continue
@@ -126,7 +126,7 @@ func (j *Job) Split(s, windows ops.Shape, window, padding, every, dilations []in
 	if len(j.dims) == 0 {
 		j.dims = []windowDim{{out: 1, in: 1, stride: 1, window: 1, dilation: 1, every: 1, plain: true, inside: true}}
 	}
-	j.index = codegen.IndexType(max(reach, windows.Size()))
+	j.index = codegen.IndexType(max(extent, windows.Size()))
 	j.unroll()
 }
 

@@ -84,6 +84,48 @@ func attentionByFMA(t *testing.T, gpu synth.Target) {
 	}
 }
 
+// TestFewQueries compares drawn attentions of few queries, of all types, with the graph that is not fused, and the
+// bits of all runs.
+func TestFewQueries(t *testing.T) {
+	needDevice(t)
+	gpu := target
+	if gpu.CPU {
+		if !device.Info().Features.BufferDeviceAddress {
+			t.Skip("the kernels of GPUs take addresses, which the device does not have")
+		}
+		gpu.Addresses, gpu.CPU = true, false
+	}
+	attention.Always = true
+	defer func() { attention.Always = false }()
+	d, host := exectest.NewFor(device, gpu, -1), exectest.NewFor(nil, target, 0)
+	defer d.Close()
+	defer host.Close()
+	for _, typ := range []ops.DType{ops.F32, ops.BF16, ops.F16} {
+		for seed := range seedCount(3, 30) {
+			g := synthtest.DrawFewQueries(t, 4000+seed, 1500, typ)
+			r := g.Region()
+			types, err := r.CheckProgram()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !holds(synth.FindAttention(r, program.Eval, &gpu)) {
+				t.Errorf("%v, %d: there is no kernel", typ, seed)
+			}
+			data := bytesOf(g)
+			got := sameBitsAgain(t, d, r, types, data)
+			want, _, err := results(host, r, types, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bound := 24 * float64(g.Keys+4*g.Depth+64) * 0x1p-24
+			if u, narrow := map[ops.DType]float64{ops.BF16: 0x1p-8, ops.F16: 0x1p-11}[typ]; narrow {
+				bound += u * (4 + 5*math.Sqrt(float64(g.Depth))) * 6
+			}
+			within(t, seed, draw.Decode(got, types[0]), draw.Decode(want[0], types[0]), bound)
+		}
+	}
+}
+
 // bytesOf draws the operands of an attention.
 func bytesOf(g *synthtest.Attention) (data [][]byte) {
 	for _, x := range g.Data() {
@@ -127,7 +169,7 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 	defer d.Close()
 	defer host.Close()
 	kernels := map[ops.DType]int{}
-	for seed := range seedCount(2*attentions, 20*attentions) {
+	for seed := range seedCount(4*attentions, 30*attentions) {
 		typ := []ops.DType{ops.BF16, ops.F16}[seed%2]
 		if !slices.ContainsFunc(gpu.Matrices, func(m synth.Matrix) bool { return m.Type == typ && m.N == m.K }) {
 			continue
@@ -148,7 +190,7 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 	}
 	t.Logf("attentions on matrix hardware: %v", kernels)
 	for typ, n := range kernels {
-		if n < int(seedCount(attentions, 10*attentions)) {
+		if n < int(seedCount(attentions/2, 4*attentions)) {
 			t.Errorf("%d attentions of %v are on matrix hardware", n, typ)
 		}
 	}

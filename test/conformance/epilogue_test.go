@@ -118,17 +118,17 @@ func afterwards(c *instr, kept bool) *ops.Region {
 	sum := p.Do(ops.Add, wide, nil, z, bias)
 	y := p.Do(ops.Subtract, wide, nil, residual, p.Do(ops.Tanh, wide, nil, sum))
 	more := p.Do(ops.Greater, ops.Type{DType: ops.U8, Shape: c.out.Shape}, nil, sum, draw.Number(ops.F32, 1))
-	turned := turned(p, sum, residual)
-	values := []ops.Operand{y, more, turned}
+	rotated := rotated(p, sum, residual)
+	values := []ops.Operand{y, more, rotated}
 	if kept {
 		values = append(values, z, sum)
 	}
 	return p.Region(values...)
 }
 
-// turned takes x and y for the parts of a complex number, turns that, and adds to its
+// rotated takes x and y for the parts of a complex number, rotates that, and adds to its
 // real part the neighbour in y, or padding.
-func turned(p *draw.Builder, x, y ops.Operand) ops.Operand {
+func rotated(p *draw.Builder, x, y ops.Operand) ops.Operand {
 	wide, near := p.TypeOf(x), p.TypeOf(y)
 	c := ops.Type{DType: ops.Merge(wide.DType, ops.C64), Shape: wide.Shape}
 	z := p.Do(ops.Add, c, nil, x, p.Do(ops.Multiply, c, nil, draw.Complex(ops.C64, 0, 1), y))

@@ -10,6 +10,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/ops/example"
 	"nxvk/test/draw"
 )
 
@@ -39,7 +40,7 @@ func drawMutant(seed uint64, all bool) *mutant {
 	m := &mutant{Rand: rand.New(rand.NewPCG(seed, 77))}
 	for {
 		op, d := ops.Op(m.IntN(int(sent))), ops.DTypes()[m.IntN(len(ops.DTypes()))]
-		in, types, ok := ops.Example(op, d)
+		in, types, ok := example.Of(op, d)
 		if !ok || op == ops.Constant || !all && (len(in.Outs) != 1 || len(in.Regions) > 0) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/ops/example"
 	"nxvk/synth"
 	"nxvk/test/draw"
 )
@@ -166,7 +167,7 @@ func TestReach(t *testing.T) {
 	for op := range ops.Count {
 		var all []*reached
 		for _, d := range ops.DTypes() {
-			in, types, ok := ops.Example(op, d)
+			in, types, ok := example.Of(op, d)
 			if ok && in.Check(types) == nil {
 				all = append(all, reaching(in, types))
 			}
@@ -188,7 +189,7 @@ func TestBeyondReach(t *testing.T) {
 	host := exectest.NewFor(nil, target, 0)
 	defer host.Close()
 	for _, op := range []ops.Op{ops.Add, ops.Slice, ops.Dot, ops.Sum, ops.Sort, ops.CumulativeSum, ops.Take, ops.Conv} {
-		in, types, _ := ops.Example(op, ops.F32)
+		in, types, _ := example.Of(op, ops.F32)
 		c := reaching(in, types)
 		want, _, err := c.run(host)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/ops/example"
 )
 
 // The host reuses memory without clearing it, so an operation writes all of its results,
@@ -68,7 +69,7 @@ func TestHostWritesAll(t *testing.T) {
 	}
 	for op := range ops.Count {
 		for _, d := range ops.DTypes() {
-			if in, types, ok := ops.Example(op, d); ok && op != ops.Constant && in.Check(types) == nil {
+			if in, types, ok := example.Of(op, d); ok && op != ops.Constant && in.Check(types) == nil {
 				m := newMutant(1)
 				m.in, m.types = in, types
 				try(m)

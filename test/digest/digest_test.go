@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/ops/example"
 	"nxvk/synth"
 )
 
@@ -55,7 +56,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	for op := range ops.Count {
-		if _, _, ok := ops.Example(op, ops.F32); ok && have[op] == 0 {
+		if _, _, ok := example.Of(op, ops.F32); ok && have[op] == 0 {
 			t.Errorf("no program has %v", op)
 		}
 	}

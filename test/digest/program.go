@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"nxvk/ops"
+	"nxvk/ops/example"
 	"nxvk/test/draw"
 )
 
@@ -159,7 +160,7 @@ func singles(seed uint64) (list []*program) {
 
 // single is the example of an operation on a type, nil where there is none.
 func single(op ops.Op, d ops.DType, seed uint64) *program {
-	in, types, ok := ops.Example(op, d)
+	in, types, ok := example.Of(op, d)
 	if !ok || in.Check(types) != nil || !computes(op, d) {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"nxvk/gen/etf"
 	"nxvk/ops"
+	"nxvk/ops/example"
 )
 
 // example is the example of an operation on random literals, a part of which may
@@ -12,7 +13,7 @@ import (
 // by chance.
 func (p *programs) example() (etf.Term, bool) {
 	all := ops.DTypes()
-	in, types, ok := ops.Example(ops.Op(p.r.IntN(int(ops.Count))), all[p.r.IntN(len(all))])
+	in, types, ok := example.Of(ops.Op(p.r.IntN(int(ops.Count))), all[p.r.IntN(len(all))])
 	if !ok {
 		return nil, false
 	}

@@ -23,7 +23,7 @@ const limit = 1 << 20
 type rig struct {
 	t      *testing.T
 	exec   *exec.Executor
-	lane   *exec.Queue
+	queue  *exec.Queue
 	posted []func()
 	failed map[wire.Kind]int
 	read   int
@@ -37,8 +37,8 @@ func newRig(t *testing.T) *rig {
 	})
 	s := store.NewSession(gen.PID{Node: "fuzz"})
 	s.Limit = limit
-	r.lane = r.exec.Queue(s)
-	r.lane.Orphan = r.check
+	r.queue = r.exec.Queue(s)
+	r.queue.Orphan = r.check
 	return r
 }
 
@@ -58,7 +58,7 @@ func (r *rig) send(p []byte) {
 		return
 	}
 	if s, ok := wire.DecodeStream(term); ok {
-		r.exec.Stream(r.lane, s.Instrs)
+		r.exec.Stream(r.queue, s.Instrs)
 	}
 	if q, err := wire.DecodeRequest(term); err == nil && q.Verb == wire.Download {
 		r.value(q.ID, q.Offset, q.Count)
@@ -75,7 +75,7 @@ func (r *rig) settle() {
 }
 
 func (r *rig) value(id ops.ID, offset, count int) {
-	r.exec.Read(r.lane, id, offset, count, func(d exec.Data, err error) {
+	r.exec.Read(r.queue, id, offset, count, func(d exec.Data, err error) {
 		if err != nil {
 			r.check(err)
 			return
@@ -90,7 +90,7 @@ func (r *rig) value(id ops.ID, offset, count int) {
 
 // end ends the session, which must leave nothing.
 func (r *rig) end() {
-	s := r.lane.Session
+	s := r.queue.Session
 	if n := s.Bytes(); n < 0 || n > limit {
 		r.t.Errorf("the session is charged for %d bytes, its limit is %d", n, limit)
 	}

@@ -35,8 +35,7 @@ void nxvk_destroy_buffer(nxvk_device *d, uint64_t buffer) {
 }
 
 // allocate allocates memory, from what next says where that is not NULL.
-static int32_t allocate(
-	nxvk_device *d, uint64_t size, uint32_t type, int address, const void *next, uint64_t *memory) {
+static int32_t allocate(nxvk_device *d, uint64_t size, uint32_t type, int address, const void *next, uint64_t *memory) {
 	VkMemoryAllocateFlagsInfo flags = {
 		.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
 		.pNext = next,

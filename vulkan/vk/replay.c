@@ -44,7 +44,8 @@ void nxvk_destroy_recorder(nxvk_device *d, nxvk_recorder *r) {
 // scopes (ALL_COMMANDS, MEMORY_*) cost more than twice as much on NVIDIA.
 static void barrier(nxvk_device *d, nxvk_recorder *r) {
 	VkPipelineStageFlags s = VK_PIPELINE_STAGE_TRANSFER_BIT | (r->copies ? 0 : VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
-	VkAccessFlags reads = r->copies ? 0 : VK_ACCESS_SHADER_READ_BIT, writes = r->copies ? 0 : VK_ACCESS_SHADER_WRITE_BIT;
+	VkAccessFlags reads = r->copies ? 0 : VK_ACCESS_SHADER_READ_BIT,
+				  writes = r->copies ? 0 : VK_ACCESS_SHADER_WRITE_BIT;
 	VkMemoryBarrier b = {
 		.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
 		.srcAccessMask = writes | VK_ACCESS_TRANSFER_WRITE_BIT,

@@ -62,7 +62,7 @@ typedef struct {
 typedef struct {
 	VkDevice handle;
 	VkQueue queues[NXVK_ALL_QUEUES]; // those that copy follow those that compute
-	uint32_t computing, copying;		    // how many queues there are of either kind
+	uint32_t computing, copying;	 // how many queues there are of either kind
 	uint32_t family, copy_family[NXVK_MAX_COPY_QUEUES];
 	uint32_t families[1 + NXVK_MAX_COPY_QUEUES], distinct; // those above, each once
 	NXVK_DEVICE_FUNCS(NXVK_FIELD)

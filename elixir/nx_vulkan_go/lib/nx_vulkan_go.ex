@@ -66,6 +66,13 @@ defmodule NxVulkanGo do
     for %{index: index} <- devices(place), do: Keyword.put(options, :device, index)
   end
 
+  @doc false
+  # Nx asks a backend for this.
+  def init(_options) do
+    raise ArgumentError,
+          "NxVulkanGo is a compiler; the backend is NxVulkanGo.Backend, as in Nx.default_backend(NxVulkanGo.Backend)"
+  end
+
   @impl true
   def __to_backend__(options) do
     {NxVulkanGo.Backend, options |> Options.compiler!() |> Keyword.take([:server, :device])}
@@ -198,6 +205,6 @@ defmodule NxVulkanGo do
       {:error, error} -> raise Error.from_wire(error)
     end
   catch
-    :exit, {reason, _} -> raise Error.new(:server_down, Kernel.inspect(reason))
+    :exit, {reason, _} -> raise Error.gone(options[:server] || "the server", reason)
   end
 end

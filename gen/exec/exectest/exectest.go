@@ -5,11 +5,13 @@ package exectest
 import (
 	"errors"
 	"os"
+	"sync"
 	"time"
 
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
 
+	"nxvk/fallback/sched"
 	"nxvk/gen/exec"
 	"nxvk/gen/exec/target"
 	"nxvk/gen/sample"
@@ -59,10 +61,15 @@ func NewWarmUp(d *vulkan.Device, target synth.Target, hostLimit int) *Driver {
 	return newFor(d, target, hostLimit, true)
 }
 
+// processors is what all drivers of a process compute on. A pool keeps its threads, and the tests open thousands of
+// drivers.
+var processors = sync.OnceValue(func() *sched.Pool { return sched.NewPool(0) })
+
 func newFor(d *vulkan.Device, target synth.Target, hostLimit int, warmUp bool) *Driver {
 	dr := &Driver{Device: d, posted: make(chan func(), 1<<16)}
 	dr.Exec = exec.New(exec.Config{
 		Device: d, Target: target, HostLimit: hostLimit, WarmUp: warmUp,
+		Work: processors(),
 		Post: func(f func()) { dr.posted <- f },
 		Log:  zerolog.New(os.Stderr).Level(zerolog.ErrorLevel),
 	})

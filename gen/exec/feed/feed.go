@@ -18,6 +18,9 @@ const (
 	batchIdle = 64
 	batchBusy = 256
 	batchTime = 50e-3 // seconds
+	// batchFirst is for a device that has nothing to do: it begins while the rest is recorded, such as a round of
+	// a loop whose condition has just been read. The next ones are twice as long each, up to batchIdle.
+	batchFirst = 8
 	// shallow is so many submissions that the device will not run out of work
 	// while a long batch is recorded.
 	shallow = 4
@@ -118,7 +121,7 @@ func (f *Feed) full(most int) bool { return f.recorded >= most || f.cost >= batc
 func (f *Feed) Bound() {
 	most := batchBusy
 	if f.inFlight < shallow {
-		most = batchIdle
+		most = min(batchFirst<<f.inFlight, batchIdle)
 	}
 	if f.inFlight < Deep && f.full(most) {
 		f.Flush()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/synth"
@@ -55,6 +56,20 @@ func New(cfg Config) *Feeds {
 // Own is the feed of what no session asks for.
 func (fs *Feeds) Own() *Feed { return fs.own }
 
+// Warm submits a kernel without work.
+func (fs *Feeds) Warm(k *kernels.Kernel) (vulkan.Ticket, error) {
+	stream := fs.own.Stream()
+	b, err := stream.Alloc(16)
+	if err != nil {
+		return vulkan.Ticket{}, err
+	}
+	defer b.Free()
+	if err := stream.Warm(k.Pipeline(), b); err != nil {
+		return vulkan.Ticket{}, err
+	}
+	return fs.own.Submit()
+}
+
 // Feed returns a feed for a session, or for nobody where that is nil. late is told when a
 // deadline has had the work of the feed cancelled.
 func (fs *Feeds) Feed(s *store.Session, late func(error)) *Feed {
@@ -93,7 +108,7 @@ func (fs *Feeds) Error(err error) error {
 	case errors.Is(err, vulkan.ErrDeviceLost):
 		fs.lost = &wire.Fault{Kind: wire.DeviceLost, Err: err}
 		return fs.lost
-	case errors.Is(err, vulkan.ErrOutOfMemory):
+	case errors.Is(err, vulkan.ErrOutOfMemory), errors.Is(err, vulkan.ErrTooLarge):
 		return &wire.Fault{Kind: wire.OutOfMemory, Err: err}
 	}
 	return &wire.Fault{Kind: wire.Internal, Err: err}

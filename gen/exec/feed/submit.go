@@ -15,7 +15,7 @@ func (f *Feed) Flush() {
 		return
 	}
 	if _, err := f.Submit(); err != nil {
-		f.feeds.cfg.Log.Error().Err(err).Msg("submit")
+		f.feeds.cfg.Log.Error().Err(err).Msg("a submission failed")
 	}
 }
 

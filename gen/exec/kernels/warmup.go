@@ -276,7 +276,7 @@ func (c *Cache) Save() {
 		c.cfg.Post(func() {
 			c.saving = false
 			if err != nil {
-				c.cfg.Log.Warn().Err(err).Msg("pipelines are not kept")
+				c.cfg.Log.Warn().Err(err).Msg("the pipeline cache was not written; later starts compile its kernels again")
 			}
 		})
 	})

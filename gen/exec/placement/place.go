@@ -18,36 +18,24 @@ func DefaultLimit(info vulkan.Info) int {
 
 // Alias returns the memory of the operand where the result is the same bytes.
 func (w *Work) Alias() *store.Storage {
-	if len(w.Args) != 1 || w.Args[0] == nil || !w.SameBytes() {
+	if len(w.Args) == 0 || !w.SameBytes() {
 		return nil
 	}
 	return w.Args[0]
 }
 
-// SameBytes reports whether the result of an operation on one operand is its bytes.
+// SameBytes reports whether the result of an operation is the bytes of its first operand, its only one that is no
+// literal.
 func (w *Work) SameBytes() bool {
-	if len(w.Types) != 1 {
+	if len(w.Types) == 0 || w.In.Ins[0].Lit != nil {
 		return false
 	}
-	same := w.In.Outs[0].Type.DType == w.Types[0].DType
-	switch w.In.Op {
-	case ops.Reshape, ops.Squeeze, ops.Bitcast:
-		return true
-	case ops.AsType:
-		return same
-	case ops.BroadcastTo, ops.Transpose:
-		return same && w.In.Outs[0].Type.Shape.Equal(w.Types[0].Shape) && increasing(w.In.Attrs[0])
-	}
-	return false
-}
-
-func increasing(axes []int) bool {
-	for i, a := range axes {
-		if a != i {
+	for _, in := range w.In.Ins[1:] {
+		if in.Lit == nil {
 			return false
 		}
 	}
-	return true
+	return w.In.Op == ops.Bitcast || w.In.KeepsOrder(w.Types[0])
 }
 
 // Small reports whether work is sooner done on the host: its operands are

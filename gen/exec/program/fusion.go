@@ -137,6 +137,12 @@ func fusionKey(u *synth.Fusion, types map[ops.ID]ops.Type) string {
 	for _, id := range u.Whole {
 		key = binary.AppendUvarint(append(key, 'w'), names[id])
 	}
+	for i := range u.Stages {
+		key = append(key, 's')
+		for _, o := range u.Stages[i].Outs {
+			key = binary.AppendUvarint(key, names[o.ID])
+		}
+	}
 	return string(key)
 }
 

@@ -135,7 +135,7 @@ func (z *Specializer) partition(p *Program, t *Specialization, literal []byte) {
 	}, func(err error) {
 		if err != nil {
 			if !errors.Is(err, sched.ErrCancelled) {
-				z.cfg.Log.Error().Err(err).Msg("cut a program into fusions; it runs one instruction at a time")
+				z.cfg.Log.Error().Err(err).Msg("a program could not be partitioned into fusions; it runs one instruction at a time")
 			}
 			z.finish(t)
 			return

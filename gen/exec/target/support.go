@@ -3,6 +3,7 @@ package target
 import (
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/ops/example"
 	"nxvk/synth"
 	"nxvk/vulkan"
 )
@@ -32,7 +33,7 @@ func Exceptions(info *vulkan.Info) []Exception {
 	for op := ops.Op(0); op < ops.Count; op++ {
 		first := len(all)
 		for _, d := range ops.DTypes() {
-			if _, _, ok := ops.Example(op, d); !ok {
+			if _, _, ok := example.Of(op, d); !ok {
 				break
 			}
 			p, reason := Support(info, op, d)

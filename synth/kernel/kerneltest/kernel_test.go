@@ -108,6 +108,23 @@ func TestAccumulate(t *testing.T) {
 	}
 }
 
+// The largest of the numbers that invocations of any workgroup raise a word to stays.
+func TestRaise(t *testing.T) {
+	k := load(t, "raise.txt")
+	in := words(64, func(i int) uint32 { return uint32(i * i % 8) })
+	out := make([]byte, 4*8)
+	Run(k, [][]byte{in, out}, nil, [3]uint32{4, 1, 1})
+	want := make([]uint32, 8)
+	for i := range 64 {
+		want[i*i%8] = uint32(i + 1)
+	}
+	for i, n := range want {
+		if got := binary.LittleEndian.Uint32(out[4*i:]); got != n {
+			t.Errorf("%d occurs at %d last, want %d", i, got, n)
+		}
+	}
+}
+
 func TestVerifyRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, body, want string }{
 		{"use before definition", "v1:u32 = add v1 v0\n", "not defined"},
@@ -115,6 +132,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"twice", "v0:u32 = add v0 v0\n", "twice"},
 		{"write of what is read", "store b0 v0 v0\n", "not declared"},
 		{"sum in what is read", "accumulate b0 v0 v0\n", "cannot grow"},
+		{"raising what is read", "raise b0 v0 v0\n", "cannot grow"},
 		{"no such buffer", "v1:u32 = load b9 v0\n", "declared"},
 		{"diverging barrier", "v1:bool = eq v0 v0\nif v1 {\nbarrier\n} else {\n}\n", "diverge"},
 		{"yield of another type", "v1:bool = eq v0 v0\nv2:bool = if v1 {\nyield v1\n} else {\nyield v0\n}\n", "must be bool"},

@@ -164,6 +164,8 @@ func (v *invocation) inst(in *kernel.Inst) {
 		}
 	case kernel.AddBuffer:
 		v.accumulate(in.Index, v.vals[in.Args[0]], v.vals[in.Args[1]])
+	case kernel.MaxBuffer:
+		v.raise(in.Index, v.vals[in.Args[0]], v.vals[in.Args[1]])
 	case kernel.LoadWord:
 		v.vals[in.Res[0]] = uint64(binary.LittleEndian.Uint32(v.buffers[in.Index][4*v.vals[in.Args[0]]:]))
 	case kernel.LoadShared:
@@ -226,7 +228,7 @@ func (v *invocation) load(buf int, i uint64) uint64 {
 	return binary.LittleEndian.Uint64(b[at:])
 }
 
-// growing guards buffers that several invocations add to.
+// growing guards buffers that several invocations add to, or raise.
 var growing sync.Mutex
 
 // accumulate adds to an element of a buffer, in one piece.
@@ -234,6 +236,13 @@ func (v *invocation) accumulate(buf int, i, x uint64) {
 	growing.Lock()
 	defer growing.Unlock()
 	v.store(buf, i, v.load(buf, i)+x)
+}
+
+// raise makes an element of a buffer the larger of itself and x, in one piece.
+func (v *invocation) raise(buf int, i, x uint64) {
+	growing.Lock()
+	defer growing.Unlock()
+	v.store(buf, i, max(v.load(buf, i), x))
 }
 
 func (v *invocation) store(buf int, i, x uint64) {

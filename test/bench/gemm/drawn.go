@@ -100,9 +100,9 @@ func (p drawn) flops() float64 {
 
 // instr is the instruction of the product.
 func (p drawn) instr() (*ops.Instr, []ops.Type) {
-	operand := func(rows, cols int, turned bool, contract int) (ops.Type, []int) {
+	operand := func(rows, cols int, transposed bool, contract int) (ops.Type, []int) {
 		shape := ops.Shape{p.batch, rows, cols}
-		if turned {
+		if transposed {
 			shape[1], shape[2], contract = cols, rows, 3-contract
 		}
 		return ops.Type{DType: p.typ, Shape: shape}, []int{contract}

@@ -17,7 +17,10 @@
 #     --prompt     32         --tokens  256     prompt, and new tokens after it
 #     --strategy   greedy or sample (top_k 50, top_p 0.9)
 #     --runs       5          timed runs; the median counts
-#     --explain               prints the dispatches and bytes of one round instead, and runs nothing
+#     --explain               prints the dispatches and bytes of one round of a GPU instead, and runs
+#                             nothing
+#     --profile               prints the parts of one round with the time that each takes on the device,
+#                             apart from the others
 #
 # The result is one line of JSON. "decode" is tokens a second of one sequence, from the difference
 # between runs of all tokens and of one; "first" is the time to the first token in seconds.
@@ -40,7 +43,8 @@ defmodule Generation do
     tokens: :integer,
     strategy: :string,
     runs: :integer,
-    explain: :boolean
+    explain: :boolean,
+    profile: :boolean
   ]
 
   @defaults %{
@@ -58,7 +62,8 @@ defmodule Generation do
     tokens: 256,
     strategy: "greedy",
     runs: 5,
-    explain: false
+    explain: false,
+    profile: false
   }
 
   @modules %{"qwen3" => Text.Qwen3, "llama" => Text.Llama, "gpt2" => Text.Gpt2}
@@ -74,10 +79,10 @@ defmodule Generation do
     o = Map.merge(@defaults, Map.new(given))
     {spec, model} = model(o)
 
-    if o.explain do
-      explain(o, spec, model)
-    else
-      measure(o, spec, model)
+    cond do
+      o.explain -> explain(o)
+      o.profile -> profile(o, spec, model)
+      true -> measure(o, spec, model)
     end
   end
 
@@ -150,16 +155,18 @@ defmodule Generation do
 
   defp median(list), do: Enum.at(Enum.sort(list), div(length(list), 2))
 
-  # The parts of the longest loop are a round. A layer is what one layer more adds.
-  defp explain(o, _spec, _model) do
+  # A layer is what one layer more adds.
+  defp explain(o) do
     [less, more] =
       for layers <- [1, 2] do
         o = %{o | layers: layers}
         {spec, model} = model(o)
-        template = spec.__struct__.input_template(spec)
-        parameters = model |> Axon.trace_init(template) |> templates()
-        arguments = [parameters, templates(inputs(o))]
-        of_round(NxVulkanGo.explain(generate(o, spec, model, o.tokens), arguments))
+        parts = round_of(o, spec, model, target: :gpu)
+
+        %{
+          kernels: parts |> Enum.map(&length(&1.kernels)) |> Enum.sum(),
+          bytes: parts |> Enum.map(& &1.bytes) |> Enum.sum()
+        }
       end
 
     line(o, %{
@@ -170,15 +177,46 @@ defmodule Generation do
     })
   end
 
-  defp templates(data), do: Nx.Defn.Composite.traverse(data, &Nx.to_template/1)
+  # One line for all parts of a round with the same operations.
+  defp profile(o, spec, model) do
+    parts = for part <- round_of(o, spec, model, profile: true), part.measured, do: part
 
-  defp of_round(%{parts: parts}) do
-    parts = for part <- parts, String.contains?(part.block, " body"), do: part
-    %{kernels: parts |> Enum.map(&length(&1.kernels)) |> Enum.sum(), bytes: parts |> Enum.map(& &1.bytes) |> Enum.sum()}
+    alike =
+      Enum.group_by(parts, &{Enum.map(&1.instructions, fn line -> operation(line) end), &1.bytes})
+
+    for {{operations, bytes}, list} <- Enum.sort_by(alike, fn {_, list} -> -seconds(list) end) do
+      IO.puts(
+        "#{length(list)} × #{Float.round(seconds(list) / length(list) * 1.0e6, 1)} µs, #{bytes} bytes, " <>
+          "#{length(hd(list).kernels)} kernels: #{Enum.join(operations, " ")}"
+      )
+    end
+
+    line(o, %{profile: seconds(parts), parts: length(parts)})
   end
 
+  defp seconds(parts), do: parts |> Enum.map(& &1.measured) |> Enum.sum()
+
+  # The operation of a line such as "%7:f32[4] = add %5, %6".
+  defp operation(line),
+    do: line |> String.split(" = ") |> List.last() |> String.split(" ") |> hd()
+
+  # The parts of a round: those of the loop's body.
+  defp round_of(o, spec, model, options) do
+    template = spec.__struct__.input_template(spec)
+    parameters = model |> Axon.trace_init(template) |> templates()
+    generate = generate(o, spec, model, o.tokens)
+    %{parts: parts} = NxVulkanGo.explain(generate, [parameters, templates(inputs(o))], options)
+    for part <- parts, String.contains?(part.block, " body"), do: part
+  end
+
+  defp templates(data), do: Nx.Defn.Composite.traverse(data, &Nx.to_template/1)
+
   defp line(o, result) do
-    o |> Map.drop([:explain, :runs]) |> Map.merge(result) |> Jason.encode!() |> IO.puts()
+    o
+    |> Map.drop([:explain, :profile, :runs])
+    |> Map.merge(result)
+    |> Jason.encode!()
+    |> IO.puts()
   end
 end
 

@@ -1,4 +1,10 @@
 %{
+  "axon/compiler_test" => %{
+    # With Nx 0.13.0: Nx.Defn.Evaluator has forgotten the metadata of what a hook prints.
+    {:maybe, "fails on Nx.BinaryBackend as well"} => [
+      "inspect values prints intermediate layer values to the screen"
+    ]
+  },
   "axon/integration_test" => %{
     "fails on Nx.BinaryBackend as well" => [
       "f64 input test",

@@ -97,7 +97,8 @@ captured = "Nx lifts captured tensors of Nx.BinaryBackend alone into a numerical
     {:maybe, last_digits} => [
       "doctest Scholar.Manifold.MDS.fit/1 (1)",
       "doctest Scholar.Manifold.MDS.fit/2 (2)",
-      "doctest Scholar.Manifold.MDS.fit/3 (3)"
+      "doctest Scholar.Manifold.MDS.fit/3 (3)",
+      "epsilon set to a smaller then default value"
     ]
   },
   "scholar/manifold/tsne_test" => %{

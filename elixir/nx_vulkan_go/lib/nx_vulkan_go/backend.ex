@@ -123,6 +123,13 @@ defmodule NxVulkanGo.Backend do
   @impl true
   def init(options), do: Options.backend!(options)
 
+  @doc false
+  # Nx asks a compiler for this, and the next.
+  def __jit__(_key, _vars, _fun, _args_list, _options), do: Options.misnamed_compiler!(__MODULE__)
+
+  @doc false
+  def __compile__(_key, _vars, _fun, _options), do: Options.misnamed_compiler!(__MODULE__)
+
   ## Creation
 
   @impl true

@@ -25,7 +25,7 @@ defmodule NxVulkanGo.Check do
   The option may be changed while the VM runs, by `Application.put_env/3`.
   """
 
-  alias NxVulkanGo.Session
+  alias NxVulkanGo.{Configuration, Session}
 
   @modes [:none, :debug, :each]
   @depth 64
@@ -38,20 +38,20 @@ defmodule NxVulkanGo.Check do
     case Application.get_env(:nx_vulkan_go, :check) do
       mode when mode in [:none, :debug, :each] -> mode
       nil -> from_environment()
-      other -> invalid!("config :nx_vulkan_go, check: #{inspect(other)}")
+      other -> Configuration.valid!(:check, other)
     end
   end
 
   # Looked up once: afterwards it is configured.
   defp from_environment do
     text = System.get_env("NXVK_CHECK", "none")
-    mode = Enum.find(@modes, &(Atom.to_string(&1) == text)) || invalid!("NXVK_CHECK=#{text}")
+    mode = Enum.find(@modes, &(Atom.to_string(&1) == text)) || invalid!(text)
     Application.put_env(:nx_vulkan_go, :check, mode)
     mode
   end
 
-  defp invalid!(what),
-    do: raise(ArgumentError, "#{what}: must be one of #{Enum.map_join(@modes, ", ", &inspect/1)}")
+  defp invalid!(text),
+    do: raise(ArgumentError, "NXVK_CHECK must be one of #{Enum.join(@modes, ", ")}, got: #{text}")
 
   @doc false
   # Precedes an instruction by a note of the caller's line, with `check: :debug`.

@@ -24,7 +24,7 @@ defmodule NxVulkanGo.Cluster do
 
   use GenServer
 
-  alias NxVulkanGo.{Distribution, Error, Launcher}
+  alias NxVulkanGo.{Configuration, Distribution, Error, Launcher}
 
   @timeout 5_000
 
@@ -72,7 +72,7 @@ defmodule NxVulkanGo.Cluster do
 
   defp own do
     cond do
-      server = Application.get_env(:nx_vulkan_go, :server) -> [server]
+      server = Configuration.get(:server) -> [server]
       Process.whereis(Launcher) && Launcher.os_pid() -> [Launcher.ensure!()]
       true -> []
     end

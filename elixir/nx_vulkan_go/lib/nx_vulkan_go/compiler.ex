@@ -85,6 +85,13 @@ defmodule NxVulkanGo.Compiler do
   alias NxVulkanGo.Session.Registry
 
   @doc false
+  # Nx asks a compiler for this, and the next.
+  def __jit__(_key, _vars, _fun, _args_list, _options), do: Options.misnamed_compiler!(__MODULE__)
+
+  @doc false
+  def __compile__(_key, _vars, _fun, _options), do: Options.misnamed_compiler!(__MODULE__)
+
+  @doc false
   def jit(key, vars, fun, args_list, options) do
     own = Options.compiler!(options)
 

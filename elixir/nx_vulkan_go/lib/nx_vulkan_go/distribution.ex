@@ -13,8 +13,8 @@ defmodule NxVulkanGo.Distribution do
 
   import Kernel, except: [send: 2]
 
-  alias NxVulkanGo.Distribution.{Connection, Link}
-  alias NxVulkanGo.{Error, Launcher}
+  alias NxVulkanGo.Distribution.{Connection, Dialer, Link}
+  alias NxVulkanGo.{Configuration, Error, Launcher}
 
   @supervisor NxVulkanGo.ConnectionSupervisor
   @timeout 60_000
@@ -111,7 +111,7 @@ defmodule NxVulkanGo.Distribution do
   defp connect_new(node) when node == node(), do: :ok
 
   defp connect_new(node) do
-    with {:ok, known} <- known(node) do
+    with {:ok, _name, _host} <- Dialer.parts(node), {:ok, known} <- known(node) do
       if vm?(node, known) and vm_connect(node, known.cookie.()),
         do: :ok,
         else: GenServer.call(__MODULE__, {:connect, node, known}, @timeout)
@@ -128,7 +128,7 @@ defmodule NxVulkanGo.Distribution do
   end
 
   defp vm?(node, known) do
-    Node.alive?() and Application.get_env(:nx_vulkan_go, :distribution, :vm) == :vm and
+    Node.alive?() and Configuration.get(:distribution, :vm) == :vm and
       long?(node) == :net_kernel.longnames() and
       (vm_tls?() or known.tls == nil) and not (vm_tls?() and known.place != nil)
   end
@@ -147,15 +147,15 @@ defmodule NxVulkanGo.Distribution do
   end
 
   defp elsewhere(node, cookie) do
-    tls = if configured?(node), do: Application.get_env(:nx_vulkan_go, :tls)
+    tls = if configured?(node), do: Configuration.get(:tls)
     %{cookie: fn -> cookie end, place: nil, tls: tls}
   end
 
-  defp configured?(node), do: node == Application.get_env(:nx_vulkan_go, :server)
+  defp configured?(node), do: node == Configuration.get(:server)
 
   defp cookie(node) do
-    cookie = Application.get_env(:nx_vulkan_go, :cookie)
-    if configured?(node) && cookie, do: {:ok, "#{cookie}"}, else: vm_cookie(node)
+    cookie = Configuration.get(:cookie)
+    if configured?(node) && cookie, do: {:ok, String.trim("#{cookie}")}, else: vm_cookie(node)
   end
 
   defp vm_cookie(node) do

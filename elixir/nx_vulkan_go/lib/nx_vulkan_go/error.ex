@@ -47,6 +47,18 @@ defmodule NxVulkanGo.Error do
   def new(kind, reason), do: %__MODULE__{kind: kind, operands: [], reason: reason}
 
   @doc false
+  # The error of a server, or of a process of it, that has ended with this reason.
+  def gone(what, reason), do: new(:server_down, "#{what} went away: #{ended(reason)}")
+
+  defp ended({:shutdown, reason}), do: ended(reason)
+  defp ended(:noconnection), do: "the server has ended, or the connection to it"
+  defp ended(:noproc), do: "the server runs, and has no such process any more"
+  defp ended(reason) when reason in [:shutdown, :normal], do: "it was told to stop"
+  defp ended(:killed), do: "it was killed"
+  defp ended(:timeout), do: "it has not answered in time"
+  defp ended(reason), do: Kernel.inspect(reason)
+
+  @doc false
   def from_wire({kind, op, operands, reason}) when is_atom(kind) and is_list(operands) do
     op = if is_binary(op), do: op
     %__MODULE__{kind: kind, op: op, operands: operands, reason: to_string(reason)}

@@ -19,7 +19,7 @@ defmodule NxVulkanGo.Fallback do
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend.Eager
-  alias NxVulkanGo.{Encoding, Error, Telemetry}
+  alias NxVulkanGo.{Configuration, Encoding, Error, Telemetry}
   require Logger
 
   @doc false
@@ -45,7 +45,7 @@ defmodule NxVulkanGo.Fallback do
   # Warns or raises, as configured. `what` is an operation, or the module, name and
   # arity of a function.
   def apply_policy!(what, text) do
-    case Application.get_env(:nx_vulkan_go, :fallback, :warn) do
+    case Configuration.get(:fallback, :warn) do
       :silent -> :ok
       :warn -> warn_once({__MODULE__, what}, text)
       :raise -> raise Error.new(:unsupported, text)

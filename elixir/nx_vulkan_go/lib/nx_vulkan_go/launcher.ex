@@ -55,7 +55,7 @@ defmodule NxVulkanGo.Launcher do
   use GenServer
   require Logger
 
-  alias NxVulkanGo.{Distribution, Error}
+  alias NxVulkanGo.{Configuration, Distribution, Error}
   alias NxVulkanGo.Launcher.{Executable, Output}
 
   @first_pause 100
@@ -209,6 +209,12 @@ defmodule NxVulkanGo.Launcher do
   defp handle_stop_of_starting(state, how),
     do: fail(state, :not_started, describe_failure(how, state.program, state.said))
 
+  # nxvk-node ends with 0 only when it is asked to.
+  defp describe_failure(0, program, []) do
+    "#{program} ended at once without a word, which nxvk-node does not do; " <>
+      Executable.replacement(program)
+  end
+
   # One sentence for each way in which a program does not start. What it said comes after.
   defp describe_failure(@no_loader, program, []) do
     "#{program} needs a loader of programs that this system lacks (glibc 2.31 on Linux); " <>
@@ -248,7 +254,7 @@ defmodule NxVulkanGo.Launcher do
     state = %{state | program: program}
     port = open(program, node, state.cookie.())
     os_pid = with {:os_pid, os_pid} <- Port.info(port, :os_pid), do: os_pid
-    timeout = Application.get_env(:nx_vulkan_go, :start_timeout, 60_000)
+    timeout = Configuration.get(:start_timeout, 60_000)
     timer = :erlang.start_timer(timeout, self(), :ready)
     starts = state.starts + 1
     %{state | port: port, os_pid: os_pid, timer: timer, said: [], since: now(), starts: starts}
@@ -259,18 +265,13 @@ defmodule NxVulkanGo.Launcher do
   defp matrix(:hardware), do: []
   defp matrix(:ordered), do: ["--matrix", "ordered"]
 
-  defp matrix(other) do
-    raise ArgumentError,
-          "config :nx_vulkan_go, matrix: must be :hardware or :ordered, got: #{inspect(other)}"
-  end
-
   @doc false
   # The arguments of the program, by the configuration.
   def arguments(node) do
     ["run", "--name", "#{node}", "--listen", "127.0.0.1", "--port", "0", "--exit-on-eof"] ++
-      if(Application.get_env(:nx_vulkan_go, :allow_shaders), do: ["--allow-shaders"], else: []) ++
-      matrix(Application.get_env(:nx_vulkan_go, :matrix, :hardware)) ++
-      Application.get_env(:nx_vulkan_go, :node_args, [])
+      if(Configuration.get(:allow_shaders), do: ["--allow-shaders"], else: []) ++
+      matrix(Configuration.get(:matrix, :hardware)) ++
+      Configuration.get(:node_args, [])
   end
 
   defp open(binary, node, cookie) do

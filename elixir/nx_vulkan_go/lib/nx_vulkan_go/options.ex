@@ -30,11 +30,12 @@ defmodule NxVulkanGo.Options do
   `:binary`, `:install`, `:base_url`, `:install_dir`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`,
   `:allow_shaders`, `:matrix`, `:vm_limit`, `:add_backend_on_inspect` and `:check_shape_and_type`. `NxVulkanGo.Backend`,
   `NxVulkanGo.Launcher` and `NxVulkanGo.Installer` explain them.
-  For any other key a warning is logged when the application starts. An invalid `:limit`, `:deadline` or `:weight`
-  raises `ArgumentError` when the first operation opens a session, an invalid `:vm_limit` at the first operation.
+  For any other key a warning is logged when the application starts. An invalid value raises `ArgumentError` at the
+  first operation that needs a server, an invalid `:vm_limit` at the first operation.
   """
 
   require Logger
+  alias NxVulkanGo.Configuration
 
   @backend [:device, :server]
   @compiler [:device, :server, :hooks, :callback_timeout]
@@ -45,32 +46,6 @@ defmodule NxVulkanGo.Options do
              [:run_options, :mesh, :input_shardings, :module_compilation] ++
              [:within_defn_compiler, EXLA, :mode, :raise_on_none, :seed, :print_values] ++
              [:global_layer_options]
-
-  @configuration [
-                   :server,
-                   :cookie,
-                   :device,
-                   :limit,
-                   :deadline,
-                   :weight,
-                   :fallback,
-                   :check,
-                   :binary,
-                   :install,
-                   :base_url,
-                   :install_dir,
-                   :node_args
-                 ] ++
-                   [
-                     :start_timeout,
-                     :tls,
-                     :distribution,
-                     :label,
-                     :allow_shaders,
-                     :matrix,
-                     :vm_limit
-                   ] ++
-                   [:add_backend_on_inspect, :check_shape_and_type]
 
   @doc "Checks options of the backend, and returns them. Raises `ArgumentError`."
   @spec backend!(keyword) :: keyword
@@ -132,6 +107,13 @@ defmodule NxVulkanGo.Options do
             Enum.map_join(own, ", ", &inspect/1)
   end
 
+  @doc false
+  @spec misnamed_compiler!(module) :: no_return
+  def misnamed_compiler!(module) do
+    raise ArgumentError,
+          "#{inspect(module)} is no compiler: write compiler: NxVulkanGo, as in Nx.Defn.jit(fun, compiler: NxVulkanGo)"
+  end
+
   # A suggestion, where a known key is similar.
   defp meant(key, own) do
     distance = &String.jaro_distance(Atom.to_string(&1), Atom.to_string(key))
@@ -142,9 +124,9 @@ defmodule NxVulkanGo.Options do
   @doc "Logs a warning for each unknown key of the configuration."
   @spec check_configuration() :: :ok
   def check_configuration do
-    for {key, _} <- Application.get_all_env(:nx_vulkan_go), key not in @configuration do
+    for {key, _} <- Application.get_all_env(:nx_vulkan_go), key not in configuration() do
       Logger.warning(
-        "config :nx_vulkan_go has no key #{inspect(key)}#{meant(key, @configuration)}; " <>
+        "config :nx_vulkan_go has no key #{inspect(key)}#{meant(key, configuration())}; " <>
           "see NxVulkanGo.Options"
       )
     end
@@ -158,23 +140,11 @@ defmodule NxVulkanGo.Options do
   """
   @spec session!() :: %{optional(:limit | :deadline | :weight) => pos_integer | :infinity}
   def session! do
-    for {key, valid?, expected} <- [
-          {:limit, &(bound?(&1) or &1 == :infinity), "a number of bytes or :infinity"},
-          {:deadline, &(bound?(&1) or &1 == :infinity), "a number of milliseconds or :infinity"},
-          {:weight, &(&1 in 1..100), "an integer from 1 to 100"}
-        ],
-        {:ok, value} <- [Application.fetch_env(:nx_vulkan_go, key)],
-        into: %{} do
-      if not valid?.(value) do
-        raise ArgumentError,
-              "config :nx_vulkan_go, #{key}: must be #{expected}, got: #{inspect(value)}"
-      end
-
-      {key, value}
-    end
+    for key <- [:limit, :deadline, :weight],
+        {:ok, _} <- [Application.fetch_env(:nx_vulkan_go, key)],
+        into: %{},
+        do: {key, Configuration.get(key)}
   end
-
-  defp bound?(value), do: is_integer(value) and value > 0
 
   # Below it Nx.BinaryBackend computes most operations sooner than the node is asked.
   @vm_limit 128
@@ -183,52 +153,29 @@ defmodule NxVulkanGo.Options do
   @spec vm_limit() :: non_neg_integer
   def vm_limit do
     with nil <- :persistent_term.get({__MODULE__, :vm_limit}, nil),
-         do: put_vm_limit(Application.get_env(:nx_vulkan_go, :vm_limit, @vm_limit))
+         do: put_vm_limit(Configuration.get(:vm_limit, @vm_limit))
   end
 
   @doc false
   # Every operation asks, so the configuration is read once.
-  def put_vm_limit(limit) when is_integer(limit) and limit >= 0 do
-    :persistent_term.put({__MODULE__, :vm_limit}, limit)
-    limit
-  end
-
   def put_vm_limit(limit) do
-    raise ArgumentError,
-          "config :nx_vulkan_go, vm_limit: must be a number of elements, got: #{inspect(limit)}"
+    :persistent_term.put({__MODULE__, :vm_limit}, Configuration.valid!(:vm_limit, limit))
+    limit
   end
 
   @doc "Whether this VM may download the program when it first needs it. Raises `ArgumentError`."
   @spec install?() :: boolean
-  def install? do
-    configured!(:install, true, &is_boolean/1, "true or false")
-  end
+  def install?, do: Configuration.get(:install, true)
 
   @doc "Returns the URL of the folder with the archives of the program, or `nil`. Raises `ArgumentError`."
   @spec base_url() :: String.t() | nil
-  def base_url do
-    valid? = &(is_nil(&1) or (is_binary(&1) and &1 =~ ~r"^(https?|file)://"))
-    configured!(:base_url, nil, valid?, "a URL of https, http or file")
-  end
+  def base_url, do: Configuration.get(:base_url)
 
   @doc "Returns the folder in which programs are installed, or `nil`. Raises `ArgumentError`."
   @spec install_dir() :: Path.t() | nil
-  def install_dir do
-    configured!(:install_dir, nil, &(is_nil(&1) or is_binary(&1)), "the path of a folder")
-  end
-
-  defp configured!(key, default, valid?, expected) do
-    value = Application.get_env(:nx_vulkan_go, key, default)
-
-    if not valid?.(value) do
-      raise ArgumentError,
-            "config :nx_vulkan_go, #{key}: must be #{expected}, got: #{inspect(value)}"
-    end
-
-    value
-  end
+  def install_dir, do: Configuration.get(:install_dir)
 
   @doc "Lists the keys of the configuration."
   @spec configuration() :: [atom]
-  def configuration, do: @configuration
+  def configuration, do: Configuration.keys()
 end

@@ -11,7 +11,7 @@ defmodule NxVulkanGo.Overview do
   `NxVulkanGo.LiveDashboard` shows the same tables.
   """
 
-  alias NxVulkanGo.{Error, Launcher, Units}
+  alias NxVulkanGo.{Configuration, Error, Launcher, Units}
 
   @enforce_keys [:server, :devices, :sessions, :kernels, :fallbacks, :chains]
   defstruct @enforce_keys
@@ -137,7 +137,7 @@ defmodule NxVulkanGo.Overview do
   # Returns `:ok`, or why there is nothing to show. It starts no server.
   @spec state(keyword) :: :ok | String.t()
   def state(options) do
-    server = options[:server] || Application.get_env(:nx_vulkan_go, :server)
+    server = options[:server] || Configuration.get(:server)
 
     if server || Launcher.os_pid() do
       answer(fn ->

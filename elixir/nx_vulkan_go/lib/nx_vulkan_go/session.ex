@@ -48,6 +48,8 @@ defmodule NxVulkanGo.Session do
 
   # Garbage is looked for whenever values have grown by this part of the budget.
   @checks 16
+  # More than a node takes, which says so; a counter has 64 bits.
+  @most_bytes 2 ** 52
   @unlimited 64 * 1024 * 1024 * 1024
 
   @doc false
@@ -67,6 +69,7 @@ defmodule NxVulkanGo.Session do
   """
   @spec new_value(t, non_neg_integer) :: {pos_integer, binary, pid}
   def new_value(%__MODULE__{counters: counters} = session, bytes) do
+    bytes = min(bytes, @most_bytes)
     id = new_id(session)
     throttle(session, id, :atomics.get(counters, @done_id))
     live = :atomics.add_get(counters, @live_bytes, bytes)
@@ -80,6 +83,7 @@ defmodule NxVulkanGo.Session do
 
   def new_values(%__MODULE__{counters: counters} = session, list) do
     count = length(list)
+    list = Enum.map(list, &min(&1, @most_bytes))
     last = :atomics.add_get(counters, @last_id, count)
     throttle(session, last, :atomics.get(counters, @done_id))
     live = :atomics.add_get(counters, @live_bytes, :lists.sum(list))
@@ -273,7 +277,7 @@ defmodule NxVulkanGo.Session do
           :stale,
           "device #{session.device} of #{session.server} was restarted, or its session was closed"
         ),
-      else: Error.new(:server_down, "#{session.server} went away: #{inspect(reason)}")
+      else: Error.gone(session.server, reason)
   end
 
   @doc "Has all trackers look for garbage, and waits for the frees."

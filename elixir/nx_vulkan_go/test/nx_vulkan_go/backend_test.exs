@@ -26,6 +26,30 @@ defmodule NxVulkanGo.BackendTest do
     end
   end
 
+  test "more elements than integers count are an error of the node" do
+    for power <- [20, 50, 60, 64, 80, 400], axes <- 1..3 do
+      shape = Tuple.duplicate(2 ** power, axes)
+
+      if Tuple.product(shape) >= 2 ** 48 do
+        for fun <- [
+              fn -> Nx.broadcast(1, shape) end,
+              fn -> Nx.iota(shape, type: :f64) end,
+              fn -> Nx.Defn.jit_apply(fn -> Nx.iota(shape) end, [], compiler: NxVulkanGo) end,
+              fn ->
+                Nx.Defn.jit_apply(&{Nx.broadcast(&1, shape), &1}, [1], compiler: NxVulkanGo)
+                |> elem(0)
+              end
+            ],
+            do:
+              assert_raise(Error, ~r/more than 2\^48 elements|integer/, fn ->
+                Nx.to_number(Nx.sum(fun.()))
+              end)
+      end
+    end
+
+    assert Nx.to_number(Nx.sum(Nx.iota({300}))) == 44_850
+  end
+
   # This is what a run on a device proves; without it the host may have computed all.
   @tag :device
   test "the device computes what is small, and nobody does in its stead" do

@@ -6,17 +6,7 @@ defmodule NxVulkanGo.ClusterTest do
   alias NxVulkanGo.{Clustered, TwoDevices}
 
   setup do
-    peer = TwoDevices.start!(["host", "host", "host"])
-
-    on_exit(fn ->
-      try do
-        :peer.stop(peer)
-      catch
-        :exit, _ -> :ok
-      end
-    end)
-
-    {:ok, peer: peer}
+    {:ok, peer: TwoDevices.start_for_tests!(["host", "host", "host"])}
   end
 
   defp on(peer, function, args \\ []), do: :peer.call(peer, Clustered, function, args, 240_000)

@@ -82,6 +82,20 @@ defmodule NxVulkanGo.LauncherTest do
     refute Exception.message(error) =~ "lost"
   end
 
+  @tag :tmp_dir
+  test "a folder is not a program", %{tmp_dir: dir} do
+    System.put_env("NXVK_NODE", dir)
+
+    error =
+      assert_raise Error, ~r"is a folder; write the path of nxvk-node itself in NXVK_NODE", fn ->
+        Executable.find!()
+      end
+
+    assert error.kind == :not_installed
+    File.write!(Path.join(dir, "nxvk-node"), "")
+    assert_raise Error, ~r"itself, #{dir}/nxvk-node, in NXVK_NODE", fn -> Executable.find!() end
+  end
+
   test "the order of sums on matrix hardware is an argument of the program" do
     kept = Application.fetch_env(:nx_vulkan_go, :matrix)
 
@@ -101,7 +115,7 @@ defmodule NxVulkanGo.LauncherTest do
     ordered = NxVulkanGo.Launcher.arguments(:"a@127.0.0.1")
     assert ordered -- default == ["--matrix", "ordered"]
     Application.put_env(:nx_vulkan_go, :matrix, :orderly)
-    message = "config :nx_vulkan_go, matrix: must be :hardware or :ordered, got: :orderly"
+    message = "config :nx_vulkan_go, matrix: must be one of :hardware, :ordered, got: :orderly"
     assert_raise ArgumentError, message, fn -> NxVulkanGo.Launcher.arguments(:"a@127.0.0.1") end
   end
 

@@ -2,7 +2,7 @@ defmodule NxVulkanGo.OptionsTest do
   # What is misspelt is refused, wherever options are taken; what Nx, EXLA and Axon know is not.
   use NxVulkanGo.FakeCase, async: false
 
-  alias NxVulkanGo.{Backend, Options}
+  alias NxVulkanGo.{Backend, Configuration, Options}
 
   defp refused(text, fun) do
     error = assert_raise ArgumentError, fun
@@ -117,12 +117,90 @@ defmodule NxVulkanGo.OptionsTest do
     end
   end
 
+  # For each key values that it has, and one of each kind of mistake.
+  @values [
+    server: {[nil, :nxvk@gpubox], ["nxvk@gpubox", ~c"nxvk@gpubox", true]},
+    cookie: {["abc", :abc], [1, ~c"abc", <<255>>]},
+    device: {[0, 3, :auto], ["0", -1, :gpu]},
+    limit: {[1, :infinity], ["1 GB", 0, 1.0e9]},
+    deadline: {[250, :infinity], ["1 s", 0]},
+    weight: {[1, 100], [0, 101, 1.5]},
+    fallback: {[:warn, :silent, :raise], [true, "raise"]},
+    check: {[:none, :debug, :each], [true, :all]},
+    binary: {["/bin/nxvk-node", ~c"/bin/nxvk-node"], [1, :nxvk, ""]},
+    install: {[true, false], ["no", :none]},
+    base_url: {["https://mirror", "file:///srv"], ["mirror", 1]},
+    install_dir: {["/srv"], [:srv, 1]},
+    node_args: {[[], ["--device", "host"]], ["--device host", [~c"--device"], [device: 0]]},
+    start_timeout: {[60_000], ["60", 0, :infinity]},
+    tls: {[[], [cacertfile: "ca.pem"]], [true, "ca.pem"]},
+    distribution: {[:vm, :own], [true, :tcp]},
+    label: {["training", :training], [1, <<255>>]},
+    allow_shaders: {[true, false], ["yes", 1]},
+    matrix: {[:hardware, :ordered], [true, :orderly]},
+    vm_limit: {[0, 128], [-1, "128", :infinity]},
+    add_backend_on_inspect: {[true, false], [:no]},
+    check_shape_and_type: {[true, false], [:no]}
+  ]
+
+  test "each key of the configuration names what it takes" do
+    assert Enum.sort(Keyword.keys(@values)) == Enum.sort(Options.configuration())
+
+    for {key, {good, bad}} <- @values do
+      kept = Application.fetch_env(:nx_vulkan_go, key)
+
+      try do
+        for value <- good do
+          Application.put_env(:nx_vulkan_go, key, value)
+          assert Configuration.check!() == :ok
+        end
+
+        for value <- bad do
+          Application.put_env(:nx_vulkan_go, key, value)
+          # Whatever asks for a server first: a report, or an operation.
+          for fun <- [
+                fn -> NxVulkanGo.devices() end,
+                fn -> Nx.iota({200}, backend: {Backend, device: 78}) end
+              ],
+              do: refused("config :nx_vulkan_go, #{key}: must be ", fun)
+
+          error = assert_raise ArgumentError, fn -> Configuration.get(key) end
+          assert error.message =~ "got: #{inspect(value)}"
+        end
+      after
+        case kept do
+          {:ok, value} -> Application.put_env(:nx_vulkan_go, key, value)
+          :error -> Application.delete_env(:nx_vulkan_go, key)
+        end
+      end
+    end
+  end
+
+  test "modules in the place of others" do
+    refused("the backend is NxVulkanGo.Backend", fn -> Nx.default_backend(NxVulkanGo) end)
+
+    refused("the backend is NxVulkanGo.Backend", fn ->
+      Nx.backend_copy(Nx.tensor(1), NxVulkanGo)
+    end)
+
+    for module <- [NxVulkanGo.Compiler, Backend] do
+      refused("compiler: NxVulkanGo", fn ->
+        Nx.Defn.jit_apply(&Nx.sin/1, [1], compiler: module)
+      end)
+
+      refused("compiler: NxVulkanGo", fn -> Nx.Defn.compile(&Nx.sin/1, [1], compiler: module) end)
+    end
+  end
+
   defp capture(fun), do: ExUnit.CaptureLog.capture_log(fun)
 
   test "the package reads no key of the configuration that is not known" do
     for path <- Path.wildcard("lib/**/*.ex"),
         [_, key] <-
-          Regex.scan(~r/_env!?\(\s*:nx_vulkan_go,\s*:([a-z_]+)/, File.read!(path)),
+          Regex.scan(
+            ~r/(?:_env!?\(\s*:nx_vulkan_go,\s*|Configuration\.get\():([a-z_]+)/,
+            File.read!(path)
+          ),
         do: assert(String.to_atom(key) in Options.configuration(), "#{path}: #{key}")
   end
 end

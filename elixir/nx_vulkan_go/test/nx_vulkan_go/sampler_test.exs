@@ -304,6 +304,10 @@ defmodule NxVulkanGo.SamplerTest do
       assert_raise ArgumentError, ~r/function/, fn -> Sampler.compile(:normal, q) end
       assert_raise ArgumentError, ~r/no parameters/, fn -> Sampler.compile(& &1, {}) end
 
+      assert_raise ArgumentError, ~r/must be real/, fn ->
+        Sampler.compile(&Nx.sum(Nx.abs(&1)), Nx.template({3}, :c64))
+      end
+
       assert_raise ArgumentError, ~r/:type/, fn ->
         Sampler.compile(&Nx.sum/1, q, [], type: :s32)
       end

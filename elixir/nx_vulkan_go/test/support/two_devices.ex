@@ -1,8 +1,8 @@
 defmodule NxVulkanGo.TwoDevices do
   @moduledoc false
-  # A VM whose server has two device servers, and what it does there.
+  # A VM whose server has several device servers, and what it does there.
 
-  alias NxVulkanGo.Eventually
+  alias NxVulkanGo.{Eventually, Peer}
   alias NxVulkanGo.Session.Registry
 
   @first {NxVulkanGo.Backend, device: 0}
@@ -16,6 +16,13 @@ defmodule NxVulkanGo.TwoDevices do
     set(peer, :vm_limit, 0)
     set(peer, :node_args, Enum.flat_map(devices, &["--device", &1]))
     {:ok, _} = :peer.call(peer, :application, :ensure_all_started, [:nx_vulkan_go], 30_000)
+    peer
+  end
+
+  @doc "Starts the VM for the time of a test, or of the module whose `setup_all` calls this."
+  def start_for_tests!(devices) do
+    peer = start!(devices)
+    ExUnit.Callbacks.on_exit(fn -> Peer.stop(peer) end)
     peer
   end
 

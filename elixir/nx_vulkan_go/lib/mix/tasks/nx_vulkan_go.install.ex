@@ -14,7 +14,7 @@ defmodule Mix.Tasks.NxVulkanGo.Install do
 
   use Mix.Task
 
-  alias NxVulkanGo.Installer
+  alias NxVulkanGo.{Configuration, Installer}
 
   @requirements ["app.config"]
 
@@ -22,7 +22,7 @@ defmodule Mix.Tasks.NxVulkanGo.Install do
   def run(args) do
     {options, []} = OptionParser.parse!(args, strict: [force: :boolean])
 
-    case Application.get_env(:nx_vulkan_go, :server) do
+    case Configuration.get(:server) do
       nil ->
         Mix.shell().info(Installer.install!(options))
 

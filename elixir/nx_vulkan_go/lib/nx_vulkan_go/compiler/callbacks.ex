@@ -187,7 +187,7 @@ defmodule NxVulkanGo.Compiler.Callbacks do
   end
 
   defp gone(%{session: session}, reason),
-    do: Error.new(:server_down, "#{session.server} went away: #{inspect(reason)}")
+    do: Error.gone(session.server, reason)
 
   defp late(timeout),
     do: Error.new(:callback_timeout, "the function of a runtime_call took over #{timeout} ms")

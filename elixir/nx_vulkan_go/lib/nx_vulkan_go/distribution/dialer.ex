@@ -34,7 +34,9 @@ defmodule NxVulkanGo.Distribution.Dialer do
     end
   end
 
-  defp parts(node) do
+  @doc "Returns the name and the host of a node."
+  @spec parts(node) :: {:ok, String.t(), charlist} | {:error, Error.t()}
+  def parts(node) do
     case String.split(Atom.to_string(node), "@") do
       [name, host] when name != "" and host != "" ->
         {:ok, name, String.to_charlist(host)}

@@ -2,7 +2,7 @@ defmodule NxVulkanGo.Launcher.Executable do
   @moduledoc false
   # Finds the program; see NxVulkanGo.Launcher for the order.
 
-  alias NxVulkanGo.{Error, Installer, Options}
+  alias NxVulkanGo.{Configuration, Error, Installer, Options}
   alias NxVulkanGo.Installer.Platform
   alias NxVulkanGo.Launcher.Build
 
@@ -15,11 +15,17 @@ defmodule NxVulkanGo.Launcher.Executable do
   end
 
   defp configured do
-    path = Application.get_env(:nx_vulkan_go, :binary) || System.get_env("NXVK_NODE")
+    path = Configuration.get(:binary) || System.get_env("NXVK_NODE")
 
     cond do
       path in [nil, ""] ->
         nil
+
+      File.dir?(path) ->
+        raise Error.new(
+                :not_installed,
+                "#{path} is a folder; write the path of nxvk-node itself#{inside(path)} in #{where()}"
+              )
 
       File.exists?(path) ->
         path
@@ -32,8 +38,13 @@ defmodule NxVulkanGo.Launcher.Executable do
     end
   end
 
+  defp inside(folder) do
+    path = Path.join(folder, Platform.program())
+    if File.regular?(path), do: ", #{path},", else: ""
+  end
+
   defp where do
-    if Application.get_env(:nx_vulkan_go, :binary),
+    if Configuration.get(:binary),
       do: "config :nx_vulkan_go, binary: ...",
       else: "NXVK_NODE"
   end
@@ -91,7 +102,7 @@ defmodule NxVulkanGo.Launcher.Executable do
   @spec replacement(Path.t()) :: String.t()
   def replacement(path) do
     cond do
-      path == Application.get_env(:nx_vulkan_go, :binary) ->
+      path == Configuration.get(:binary) ->
         "run `mix nx_vulkan_go.install`, and remove config :nx_vulkan_go, binary: or write there the path that it prints"
 
       path == System.get_env("NXVK_NODE") ->

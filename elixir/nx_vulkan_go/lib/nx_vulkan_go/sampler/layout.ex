@@ -40,6 +40,10 @@ defmodule NxVulkanGo.Sampler.Layout do
         raise ArgumentError, "parameters must not be vectorized, got: #{inspect(t)}"
       end
 
+      if Nx.Type.complex?(t.type) do
+        raise ArgumentError, "parameters must be real, got: #{inspect(t)}"
+      end
+
       t
     end
   end

@@ -136,10 +136,10 @@ defmodule NxVulkanGo.Sampler.Run do
       {:error, error} -> exit({:shutdown, Error.from_wire(error)})
     end
   catch
-    :exit, {reason, {GenServer, :call, _}} -> exit({:shutdown, down(inspect(reason))})
+    :exit, {reason, {GenServer, :call, _}} -> exit({:shutdown, down(reason)})
   end
 
-  defp down(reason), do: Error.new(:server_down, "the server of the chains went away: #{reason}")
+  defp down(reason), do: Error.gone("the server of the chains", reason)
 
   defp forward(_state, 0), do: :ok
 
@@ -172,7 +172,7 @@ defmodule NxVulkanGo.Sampler.Run do
         exit({:shutdown, Error.from_wire(error)})
 
       {:DOWN, ^monitor, _, _, reason} ->
-        exit({:shutdown, down(inspect(reason))})
+        exit({:shutdown, down(reason)})
 
       {:DOWN, _caller, _, _, _} ->
         exit(:normal)

@@ -3,6 +3,8 @@ defmodule NxVulkanGo.Session.Label do
   # The label of this VM's sessions in reports of the server: the name of the application,
   # and which of its VMs this is.
 
+  alias NxVulkanGo.Configuration
+
   @doc "Returns the label, such as `my_app of web@host (4711)` with the id of the VM's process."
   @spec text() :: String.t()
   def text, do: "#{name()} of #{place()} (#{:os.getpid()})"
@@ -10,9 +12,7 @@ defmodule NxVulkanGo.Session.Label do
   @doc "Returns the configured label, else the name of the release, the project, the script or `elixir`."
   @spec name() :: String.t()
   def name do
-    to_string(
-      Application.get_env(:nx_vulkan_go, :label) || release() || project() || script() || "elixir"
-    )
+    to_string(Configuration.get(:label) || release() || project() || script() || "elixir")
   end
 
   defp release, do: System.get_env("RELEASE_NAME")

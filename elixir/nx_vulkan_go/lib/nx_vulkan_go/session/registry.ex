@@ -6,7 +6,7 @@ defmodule NxVulkanGo.Session.Registry do
 
   use GenServer
 
-  alias NxVulkanGo.{Cluster, Distribution, Launcher, Options, Session}
+  alias NxVulkanGo.{Cluster, Configuration, Distribution, Launcher, Options, Session}
 
   @supervisor NxVulkanGo.SessionSupervisor
   # Starting a server may include building it.
@@ -51,8 +51,9 @@ defmodule NxVulkanGo.Session.Registry do
   @spec fetch_server!(nil | node) :: node
   def fetch_server!(server) do
     ensure_started!()
+    Configuration.check!()
 
-    case server || Application.get_env(:nx_vulkan_go, :server) do
+    case server || Configuration.get(:server) do
       nil -> connect_own!(@patience)
       server -> check_connected!(server, Distribution.connect(server))
     end
@@ -103,7 +104,7 @@ defmodule NxVulkanGo.Session.Registry do
     if session && not Session.closed?(session) do
       {:reply, {:ok, session}, state}
     else
-      device = device || Application.get_env(:nx_vulkan_go, :device, 0)
+      device = device || Configuration.get(:device, 0)
       # The least used device is looked for once: the session stays there.
       answer = Launcher.with_output_to(group_leader, fn -> open(key, server, device) end)
       {:reply, answer, watch(state, answer)}

@@ -162,7 +162,7 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp unreachable({name, node}, reason) do
-    Error.new(:server_down, "cannot open #{name} of #{node}: #{inspect(reason)}")
+    Error.gone("#{name} of #{node}", reason)
   end
 
   # The server answers `from`; process and tag belong to this VM.

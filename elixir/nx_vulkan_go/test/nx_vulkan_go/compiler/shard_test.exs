@@ -6,17 +6,7 @@ defmodule NxVulkanGo.Compiler.ShardTest do
   alias NxVulkanGo.{Sharded, TwoDevices}
 
   setup_all do
-    peer = TwoDevices.start!(["host", "host", "host", "host"])
-
-    on_exit(fn ->
-      try do
-        :peer.stop(peer)
-      catch
-        :exit, _ -> :ok
-      end
-    end)
-
-    {:ok, peer: peer}
+    {:ok, peer: TwoDevices.start_for_tests!(["host", "host", "host", "host"])}
   end
 
   @s32 {:s, 32}

@@ -13,9 +13,7 @@ defmodule NxVulkanGo.Distribution.DevicesTest do
       setup do
         devices = unquote(devices)
         there? = "0" not in devices or hd(NxVulkanGo.devices()).kind != :host
-        peer = if there?, do: TwoDevices.start!(devices)
-        on_exit(fn -> peer && stop(peer) end)
-        {:ok, peer: peer}
+        {:ok, peer: if(there?, do: TwoDevices.start_for_tests!(devices))}
       end
 
       test "bytes of all types arrive as they are", %{peer: peer} do
@@ -72,8 +70,7 @@ defmodule NxVulkanGo.Distribution.DevicesTest do
   end
 
   test "a copy is bounded by the limit of the session that gets it" do
-    peer = TwoDevices.start!(["host", "host"])
-    on_exit(fn -> stop(peer) end)
+    peer = TwoDevices.start_for_tests!(["host", "host"])
     TwoDevices.set(peer, :limit, 1_000_000)
     {text, right?} = TwoDevices.on(peer, :beyond_limit, [600_000])
     assert text =~ "600000 bytes are needed, the session holds 600000 of its limit of 1000000"
@@ -83,10 +80,4 @@ defmodule NxVulkanGo.Distribution.DevicesTest do
   # Without a device there is nothing to see.
   defp with_peer(nil, _fun), do: :ok
   defp with_peer(_peer, fun), do: fun.()
-
-  defp stop(peer) do
-    :peer.stop(peer)
-  catch
-    :exit, _ -> :ok
-  end
 end

@@ -105,6 +105,8 @@ defmodule NxVulkanGo.Launcher.FirstNeedTest do
     for {contents, mode, said} <- [
           {"#!/bin/sh\necho of this and that\nkill -SEGV $$\n", 0o755,
            ~r/^not_started: nxvk-node crashed at its start by signal 11; run `#{bad} doctor`.*of this and that/s},
+          {"#!/bin/sh\nexit 0\n", 0o755,
+           ~r/^not_started: #{bad} ended at once without a word, which nxvk-node does not do; run/},
           {"#!/bin/sh\nexit 1\n", 0o755,
            ~r/^not_started: nxvk-node stopped at its start with status 1; run `#{bad} doctor`/},
           {"#!/nowhere/sh\n", 0o755,

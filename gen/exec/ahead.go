@@ -1,0 +1,184 @@
+package exec
+
+import (
+	"slices"
+
+	"nxvk/fallback"
+	"nxvk/gen/exec/program"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/store"
+	"nxvk/ops"
+)
+
+// A GPU would be idle in each round of a loop whose condition it computes: until the host has read the condition, and
+// has recorded enough of the next round. So a run takes it that the condition holds, and records the round before it
+// knows. It is one round ahead at most, and waits for the condition before whatever others could see: a hook, a
+// callback, a collective, the end of another region. What the loop gives if the condition does not hold is kept.
+
+// aheadBytes bounds what a run keeps for the case that a condition does not hold: it cannot be updated in place
+// meanwhile.
+const aheadBytes = 1 << 20
+
+// guess is a round that a run has begun before its condition is known.
+type guess struct {
+	step   *program.Step
+	depth  int           // of the stack, without the loop
+	result []store.Value // of the loop, if the condition does not hold; nothing where nobody needs it
+	known  bool
+	holds  bool
+	err    error // why the condition has no value
+	waits  bool  // the queue does
+}
+
+func (g *guess) release() {
+	for _, v := range g.result {
+		if v.Mem != nil {
+			v.Mem.Drop()
+		}
+	}
+}
+
+// guess begins a round of a loop without its condition, which is on the device and gets read meanwhile. It reports
+// false where it does not.
+func (ip *interpreter) guess(q *Queue, r *run, f *frame, s *program.Step) bool {
+	o := f.Values[0]
+	if ip.exec.dev == nil || ip.exec.target.CPU || o.Lit != nil || r.lits[o.ID] != nil || q.failed != nil || ip.keeps(s) > aheadBytes {
+		return false
+	}
+	v := r.slots[o.ID]
+	if v.Failure() != nil || v.Mem == nil || v.Mem.Bring() || ip.exec.Lost() != nil {
+		return false
+	}
+	g := &guess{step: s, result: make([]store.Value, len(f.Params))}
+	state := make([]store.Value, len(f.Params))
+	for i, p := range f.Params {
+		state[i] = ip.valueOf(q, r, ops.Operand{ID: p.ID})
+		if wanted(s, i) {
+			g.result[i] = ip.valueOf(q, r, ops.Operand{ID: p.ID})
+		}
+	}
+	v.Mem.Retain()
+	ip.exec.Feed(q).Fetch(v.Mem, 0, v.Type.Bytes(), false, func(data []byte, release func(), err error) {
+		if g.known, g.err = true, err; err == nil {
+			g.holds = fallback.Nonzero(fallback.Value{Type: v.Type, Data: data})
+		}
+		if data != nil {
+			release()
+		}
+		v.Mem.Drop()
+		if g.waits {
+			ip.exec.Resume(q)
+		}
+	})
+	ip.exec.Counters.Ahead++
+	r.pop(f)
+	r.guess, g.depth = g, len(r.stack)
+	ip.enter(q, r, s, 1, state)
+	return true
+}
+
+// decide ends the condition of a loop: its parameters, the state, go to the body
+// or are the results. See guess for a condition that is on the device.
+func (ip *interpreter) decide(q *Queue, r *run, f *frame, s *program.Step) (wait queue.Wait) {
+	if wait, over := ip.confirm(q, r); wait != 0 || over {
+		return wait
+	}
+	if ip.guess(q, r, f, s) {
+		return 0
+	}
+	yes, wait, err := ip.readPredicate(q, r, f.Values[0])
+	if wait != 0 {
+		return wait
+	}
+	state := make([]store.Value, len(f.Params))
+	for i, p := range f.Params {
+		state[i] = ip.valueOf(q, r, ops.Operand{ID: p.ID})
+	}
+	r.pop(f)
+	switch {
+	case err != nil:
+		for _, v := range state {
+			if v.Mem != nil {
+				v.Mem.Drop()
+			}
+		}
+		ip.fail(r, s, err)
+	case yes:
+		ip.enter(q, r, s, 1, state)
+	default:
+		r.give(s, state)
+	}
+	return 0
+}
+
+// keeps is the size of what a loop gives and somebody needs.
+func (ip *interpreter) keeps(s *program.Step) (n int64) {
+	for i, o := range s.In.Outs {
+		if wanted(s, i) {
+			n += int64(o.Type.Bytes())
+		}
+	}
+	return n
+}
+
+// wanted reports whether anybody needs result i of a loop.
+func wanted(s *program.Step, i int) bool { return !slices.Contains(s.Last, s.In.Outs[i].ID) }
+
+// confirm waits until the condition of the round under way is known. over says that it does not hold: the loop has
+// ended with what it was given, and the round has gone.
+func (ip *interpreter) confirm(q *Queue, r *run) (wait queue.Wait, over bool) {
+	g := r.guess
+	switch {
+	case g == nil:
+		return 0, false
+	case !g.known:
+		g.waits = true
+		ip.exec.Feed(q).Flush() // the device goes on meanwhile
+		return queue.ForReadback, false
+	}
+	r.guess = nil
+	if g.err == nil && g.holds {
+		g.release()
+		return 0, false
+	}
+	q.failed = nil
+	for len(r.stack) > g.depth {
+		r.pop(r.top())
+	}
+	if g.err != nil {
+		g.release()
+		ip.fail(r, g.step, g.err)
+		return 0, true
+	}
+	for i, o := range g.step.In.Outs {
+		if wanted(g.step, i) {
+			r.set(o.ID, g.result[i])
+		}
+	}
+	r.passed(g.step)
+	return 0, true
+}
+
+// readPredicate reads a predicate: whether a scalar is anything but zero. One that is
+// only on the device is read back first.
+func (ip *interpreter) readPredicate(q *Queue, r *run, o ops.Operand) (yes bool, wait queue.Wait, err error) {
+	lit := o.Lit
+	if lit == nil {
+		lit = r.lits[o.ID]
+	}
+	if lit != nil {
+		return fallback.Nonzero(fallback.Value{Type: lit.Type, Data: lit.Data}), 0, nil
+	}
+	v := r.slots[o.ID]
+	switch {
+	case v.Failure() != nil:
+		return false, 0, v.Failure()
+	case q.failed != nil:
+		err, q.failed = q.failed, nil
+		return false, 0, err
+	case !v.Mem.Bring():
+		wait, err = ip.exec.transfers.ReadBack(q, v.Mem, v.Type)
+		return false, wait, err
+	}
+	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil
+}

@@ -1,0 +1,130 @@
+package dispatch
+
+import (
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/placement"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/store"
+	"nxvk/vulkan"
+)
+
+// runOnDevice records work. Operands are brought to the device first.
+func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
+	if dp.cfg.Slot(q).Busy() {
+		return dp.continueRecording(q)
+	}
+	if wait, err := dp.ready(q, p); wait != 0 || err != nil {
+		return wait, err
+	}
+	f := dp.cfg.Feed(q)
+	if f.Full() {
+		f.Throttle(func() { dp.cfg.Resume(q) })
+		return queue.ForDevice, nil
+	}
+	measured := dp.measures(w, p)
+	if measured && !f.Idle() {
+		if f.Flush(); !f.Idle() {
+			f.Throttle(func() { dp.cfg.Resume(q) })
+			return queue.ForDevice, nil
+		}
+	}
+	updated := dp.updates(q, w, p)
+	total := int64(0)
+	for i, r := range w.In.Outs {
+		if i > 0 || updated == nil {
+			total += int64(r.Type.Bytes())
+		}
+	}
+	if wait, err := dp.cfg.Memory.Reserve(q, total); wait != 0 || err != nil {
+		return wait, err
+	}
+	for _, m := range w.Args {
+		if m == nil {
+			continue
+		}
+		if wait, err := dp.cfg.Transfers.ToDevice(q, m); wait != 0 || err != nil {
+			return wait, err
+		}
+	}
+	outs, temps, wait, err := dp.deviceResults(q, w, p, updated != nil)
+	if wait != 0 || err != nil {
+		store.DropAll(temps)
+		store.DropAll(outs)
+		return wait, err
+	}
+	rec := recording{feed: f, work: w, plan: p, outs: outs, temps: temps, effort: dp.cfg.Effort(q, p)}
+	if len(p.Checks) > 0 {
+		if rec.checks, err = dp.cfg.Checker.Open(f, dp.cfg.Note(q), w, p); err != nil {
+			store.DropAll(temps)
+			store.DropAll(outs)
+			return 0, err
+		}
+	}
+	w.CarryChecks(outs, p, rec.checks.Carried())
+	if measured {
+		rec.observer = f.Observe()
+	}
+	if updated != nil {
+		rec.takeOver(updated)
+		dp.cfg.Counts.InPlace++
+	}
+	return dp.record(q, rec)
+}
+
+// deviceResults takes memory for the results and temporaries of a plan. With updates, the first
+// result is to take that of an operand.
+func (dp *Dispatcher[Q]) deviceResults(q Q, w *placement.Work, p *kernels.Plan, updates bool) (outs, temps []*store.Storage, wait queue.Wait, err error) {
+	take := func(list *[]*store.Storage, n int) bool {
+		var buf *vulkan.Buffer
+		if buf, wait, err = dp.cfg.Memory.OnDevice(q, n); wait != 0 || err != nil {
+			return false
+		}
+		m := &store.Storage{Dev: buf}
+		m.Retain()
+		*list = append(*list, m)
+		return true
+	}
+	outs, temps = dp.outs[:0], dp.temps[:0]
+	defer func() { dp.outs, dp.temps = outs, temps }()
+	for i, r := range w.In.Outs {
+		if i == 0 && updates {
+			m := &store.Storage{}
+			m.Retain()
+			outs = append(outs, m)
+			continue
+		}
+		if !take(&outs, r.Type.Bytes()) {
+			return outs, temps, wait, err
+		}
+	}
+	for _, n := range p.Temps {
+		if !take(&temps, int(n)) {
+			return outs, temps, wait, err
+		}
+	}
+	return outs, temps, 0, nil
+}
+
+// A plan that begins with a copy of an operand updates the operand where it is if nobody else
+// needs it: a cache that a loop carries is not copied in each round. The result then takes the
+// memory of the operand, and the copy is left out (see lowering.InPlace). Nobody else needs an
+// operand that the run holds alone, and only until the end of the step.
+
+// updates returns the operand that a plan updates in place, or nil. No other operand may share
+// its memory, and no computation on the host.
+func (dp *Dispatcher[Q]) updates(q Q, w *placement.Work, p *kernels.Plan) *store.Storage {
+	if p.InPlace == nil {
+		return nil
+	}
+	i := p.InPlace.Operand
+	m := w.Args[i]
+	if m == nil || !m.Sole() || m.Pins > 0 || !dp.cfg.Last(q, w.From, w.In.Ins[i].ID) {
+		return nil
+	}
+	for k, other := range w.Args {
+		if k != i && other == m {
+			return nil
+		}
+	}
+	return m
+}

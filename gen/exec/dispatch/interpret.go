@@ -1,0 +1,152 @@
+package dispatch
+
+import (
+	"slices"
+	"time"
+
+	"nxvk/fallback"
+	"nxvk/fallback/sched"
+	"nxvk/gen/exec/hostjob"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/placement"
+	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/target"
+	"nxvk/gen/store"
+	"nxvk/gen/wire"
+	"nxvk/synth"
+)
+
+// interpret carries out work by a plan on the host. What only the device has is read first,
+// at the expense of the kernels.
+func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wait queue.Wait, err error) {
+	if wait, err := dp.bring(q, w); wait != 0 || err != nil {
+		for _, k := range p.Kernels {
+			k.Charge(kernels.ReadCost)
+		}
+		return wait, err
+	}
+	outs, wait, err := dp.hostResults(q, w, true)
+	defer store.DropAll(outs)
+	switch {
+	case wire.KindOf(err) == wire.OutOfMemory:
+		return dp.runOnDevice(q, w, p) // which may have some
+	case wait != 0 || err != nil:
+		return wait, err
+	}
+	temps, err := dp.hostTemps(p)
+	defer store.DropAll(temps)
+	if err != nil {
+		return dp.runOnDevice(q, w, p) // the same
+	}
+	words := make([][]byte, len(p.Checks))
+	for i := range words {
+		words[i] = make([]byte, 8)
+	}
+	steps, cost, err := dp.hostSteps(w, p, outs, temps, words)
+	if err != nil {
+		return 0, err
+	}
+	routines := dp.cfg.Kernels.RunsRoutines(p)
+	var took time.Duration
+	give := func() error {
+		for i := range steps {
+			dp.cfg.Counts.Interpreted++
+			if !routines {
+				dp.cfg.Kernels.Spend(steps[i].k, steps[i].ran)
+			}
+		}
+		p.Contest.Note(kernels.ByHost, took)
+		errs := dp.cfg.Checker.OnHost(dp.cfg.Note(q), w, p, words)
+		for i, m := range outs {
+			if err := w.FirstError(i, p, errs); err != nil {
+				dp.cfg.Put(q, w.In.Outs[i].ID, store.Value{Type: w.In.Outs[i].Type, Err: err})
+				continue
+			}
+			m.Shadow = true
+			dp.give(q, w.In.Outs[i], m)
+		}
+		return nil
+	}
+	if cost > placement.InlineCost {
+		dp.cfg.Jobs.Start(q, w, hostjob.WorkKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
+			return sched.Caught(func() error { return timed(&took, func() error { return runSteps(by, steps) }) })
+		}, give)
+		dp.cfg.Kernels.Overtake(p, dp.cfg.Jobs.Overtaken(q))
+		return queue.ForHost, nil
+	}
+	dp.cfg.Turns.Charge(int(cost) >> 12)
+	if err := timed(&took, func() error { return runSteps(nil, steps) }); err != nil {
+		return 0, placement.Fault(err)
+	}
+	return 0, give()
+}
+
+// hostTemps makes memory for the temporaries of a plan, also where it returns an error.
+func (dp *Dispatcher[Q]) hostTemps(p *kernels.Plan) (temps []*store.Storage, err error) {
+	for _, n := range p.Temps {
+		m := &store.Storage{}
+		if err := dp.cfg.Memory.Host.Fill(m, int(n)); err != nil {
+			return temps, err
+		}
+		m.Retain()
+		temps = append(temps, m)
+	}
+	return temps, nil
+}
+
+// hostSteps makes the steps of a plan ready for the host, and tells what they cost there.
+func (dp *Dispatcher[Q]) hostSteps(w *placement.Work, p *kernels.Plan, outs, temps []*store.Storage, words [][]byte) (steps []hostStep, cost float64, err error) {
+	steps = make([]hostStep, len(p.Steps))
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		push, err := dp.pushed(w, s)
+		if err != nil {
+			return nil, 0, err
+		}
+		steps[i] = hostStep{k: p.Kernels[i], does: s.Does, push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
+		for k, a := range s.Args {
+			if a.Ref.Kind == synth.CheckWord {
+				steps[i].buffers[k] = target.Whole(words[a.Ref.Index])
+				continue
+			}
+			steps[i].buffers[k] = target.Whole(placement.Resolve(a.Ref, w.Args, outs, temps).Host)[a.Offset:]
+		}
+		cost += kernels.StepCost(s)
+	}
+	return steps, cost, nil
+}
+
+// hostStep is a step that the host carries out.
+type hostStep struct {
+	k       *kernels.Kernel
+	does    *synth.Typed // by a routine of its own
+	buffers [][]byte
+	push    []byte
+	grid    [3]uint32
+	ran     int // what it cost, in elementary operations
+}
+
+// run carries out the step.
+func (s *hostStep) run(by *sched.Worker) error {
+	if s.does == nil {
+		s.ran = s.k.Interpret(by, s.buffers, s.push, s.grid)
+		return nil
+	}
+	in, from, to := s.does.Instr, s.does.Types[0], s.does.Outs[0].Type
+	s.ran = from.Size()
+	return fallback.RunOn(by, in, []fallback.Value{{Type: from, Data: s.buffers[0][:from.Bytes()]}},
+		[]fallback.Value{{Type: to, Data: s.buffers[1][:to.Bytes()]}})
+}
+
+func runSteps(by *sched.Worker, steps []hostStep) error {
+	for i := range steps {
+		s := &steps[i]
+		if err := s.run(by); err != nil {
+			return err
+		}
+		if err := by.Yield(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

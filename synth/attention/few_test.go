@@ -1,0 +1,45 @@
+package attention_test
+
+import (
+	"testing"
+
+	"nxvk/ops"
+	"nxvk/synth/attention"
+	"nxvk/synth/graph"
+	"nxvk/synth/synthtest"
+)
+
+// TestFewQueries compares attentions of few queries, in which a workgroup has a part of the keys, with their
+// instructions on the host. The keys of some have several parts.
+func TestFewQueries(t *testing.T) {
+	const drawn, longest = 7, 1400
+	bindings := *synthtest.GPU
+	bindings.Addresses = false
+	defer attention.PayAlways()()
+	parts := map[int]int{} // attentions by the number of their kernels
+	for _, d := range []ops.DType{ops.F32, ops.BF16, ops.F16} {
+		for seed := range uint64(drawn) {
+			g := synthtest.DrawFewQueries(t, seed, longest, d)
+			target := synthtest.GPU
+			if seed%2 == 1 {
+				target = &bindings
+			}
+			r := g.Region()
+			found := attention.Find(r, target)
+			one := indexOfAttention(found)
+			if one < 0 {
+				t.Errorf("%v, %d: nothing is found in\n%s", d, seed, graph.Print(r))
+				continue
+			}
+			if n := words(t, target, &found.Body[one]); n > mostWords {
+				t.Errorf("%v, %d: the kernel has %d words, want at most %d", d, seed, n, mostWords)
+			}
+			parts[steps(t, target, &found.Body[one])]++
+			data := g.Data()
+			check(t, seed, g, device(t, target, found, one, data), host(t, r, data))
+		}
+	}
+	if parts[1] == 0 || parts[2] == 0 || len(parts) > 2 {
+		t.Errorf("attentions by the number of their kernels: %v, want some of 1, some of 2 and no others", parts)
+	}
+}

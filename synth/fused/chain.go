@@ -1,0 +1,137 @@
+package fused
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/codegen"
+	"nxvk/synth/fusion"
+	"nxvk/synth/lowering"
+)
+
+// chained is the program of a fusion of several stages, and what it checks.
+type chained struct {
+	*codegen.Program
+	checks []lowering.Check
+}
+
+// chain is the program of the stages of a fusion; ok is false where no kernel has them all.
+func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c chained, ok bool) {
+	within := func(id ops.ID) ops.Type { return typeIn(u, id, types) }
+	held := map[ops.ID]int{} // the arrays of values that only later stages read
+	var arrays []codegen.Array
+	var list []codegen.Stage
+	for i := range u.Stages {
+		part := &u.Stages[i]
+		p, checks := stageProgram(part, within, t)
+		if p == nil {
+			return c, false
+		}
+		last := i == len(u.Stages)-1
+		if last {
+			c.checks = checksWithin(u, part, checks)
+		} else if len(checks) > 0 {
+			return c, false
+		}
+		for _, o := range part.Outs {
+			if !last {
+				held[o.ID] = len(arrays)
+				arrays = append(arrays, codegen.Array{Elem: lowering.ElemOf[o.Type.DType], Size: o.Type.Size()})
+			}
+		}
+		list = append(list, stageOf(u, part, p, held, last))
+	}
+	c.Program, ok = codegen.Chain(t, list, arrays)
+	if !ok || len(c.Buffers) > fusion.MaxBuffers || codegen.Check(t, c.Program) != nil || codegen.PushSize(t, c.Program, true) > t.PushBytes() {
+		return c, false
+	}
+	return c, true
+}
+
+// stageOf is a stage with the numbers that its operands have in the whole fusion.
+func stageOf(u, part *fusion.Fusion, p *codegen.Program, held map[ops.ID]int, last bool) codegen.Stage {
+	q := *p
+	q.Buffers, q.Literals = slices.Clone(p.Buffers), slices.Clone(p.Literals)
+	s := codegen.Stage{Program: &q}
+	for i := range q.Buffers {
+		r, array := &q.Buffers[i].Ref, codegen.InMemory
+		switch {
+		case r.Kind == lowering.Operand && r.Index < len(part.Ins):
+			id := part.Ins[r.Index]
+			if a, ok := held[id]; ok {
+				array = a
+			} else {
+				r.Index = slices.Index(u.Ins, id)
+			}
+		case r.Kind == lowering.Result && !last:
+			array = held[part.Outs[r.Index].ID]
+		}
+		s.Held = append(s.Held, array)
+	}
+	for i := range q.Literals {
+		l := &q.Literals[i]
+		l.Operand = len(u.Ins) + slices.Index(u.Lits, part.Lits[l.Operand-len(part.Ins)])
+	}
+	return s
+}
+
+// checksWithin are the checks of a stage, with the numbers of operands and instructions in the whole fusion.
+func checksWithin(u, part *fusion.Fusion, checks []lowering.Check) (list []lowering.Check) {
+	for _, c := range checks {
+		c.Operand = slices.Index(u.Ins, part.Ins[c.Operand])
+		c.Instr = slices.IndexFunc(u.Body, func(in ops.Instr) bool { return in.Outs[0].ID == part.Body[c.Instr].Outs[0].ID })
+		list = append(list, c)
+	}
+	return list
+}
+
+// stageProgram is the program of a part of a fusion, and what it checks; nil where it takes no single one.
+func stageProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*codegen.Program, []lowering.Check) {
+	if u.Contraction() != nil {
+		return vectorProgram(u, types, t), nil
+	}
+	tr, err := fusion.NewTrace(u, types)
+	if err != nil {
+		return nil, nil
+	}
+	var programs []*codegen.Program
+	switch {
+	case tr.Update != nil:
+		programs = updateJob(u, tr, t).Programs(t)
+	case u.FirstReduction() != nil:
+		f := newFolded(u, tr)
+		if held, ok := f.rowsHeld(t); ok {
+			programs = append(programs, f.inRows(held).program(t))
+		}
+	default:
+		programs = ElementwiseJob(tr, u, t).Programs(t)
+	}
+	if len(programs) != 1 {
+		return nil, nil
+	}
+	return programs[0], tr.Checks
+}
+
+// Chains reports whether one kernel carries out the stages of a fusion.
+func (Capabilities) Chains(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) bool {
+	_, ok := chain(u, types, t)
+	return ok
+}
+
+// lowerChain plans a fusion of several stages.
+func lowerChain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	c, ok := chain(u, types, t)
+	if !ok {
+		return nil, lowering.Unsupported("a chain of %d stages", len(u.Stages))
+	}
+	p, err := codegen.NewPlan(t, nil, c.Program)
+	if err != nil {
+		return nil, err
+	}
+	p.Checks = c.checks
+	last := &u.Stages[len(u.Stages)-1]
+	if in := last.LastUpdate(); in != nil {
+		return withCopy(u, in, p, types, t)
+	}
+	return p, nil
+}

@@ -1,0 +1,126 @@
+package partition
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/fusion"
+	"nxvk/synth/lowering"
+)
+
+// A dispatch that waits for another one takes some microseconds, however little it does. So a small fusion takes none
+// if the kernels that read its results can each carry it out themselves: every workgroup computes all of it and keeps
+// the results in shared memory. A step of a generation is such fusions between products of one vector: norms, which
+// the next products read, and what is computed from one or two products on the way to the next one.
+
+// Bounds of a fusion that its readers carry out: the elements of a value, its readers, and the fusions of a kernel.
+const (
+	maxChained = 1 << 12
+	maxReaders = 4
+	maxStages  = 4
+)
+
+// chained has small fusions carried out by their readers, in the order of the list.
+func (f *partitioner) chained(list []fusion.Fusion) []fusion.Fusion {
+	if f.t.CPU || !f.t.Allows(lowering.RuleChains) {
+		return list
+	}
+	readers := map[ops.ID][]int{}
+	for i := range list {
+		for _, id := range list[i].Ins {
+			readers[id] = append(readers[id], i)
+		}
+	}
+	gone := map[int]bool{}
+	for i := range list {
+		by := f.readersOf(&list[i], readers)
+		var joined []fusion.Fusion
+		for _, r := range by {
+			u, ok := f.chain(&list[i], &list[r])
+			if !ok {
+				break
+			}
+			joined = append(joined, u)
+		}
+		if len(joined) == 0 || len(joined) < len(by) {
+			continue
+		}
+		gone[i] = true
+		for k, r := range by {
+			list[r] = joined[k]
+			for _, id := range list[r].Ins {
+				if !slices.Contains(readers[id], r) {
+					readers[id] = append(readers[id], r)
+				}
+			}
+		}
+		for _, id := range list[i].Ins {
+			readers[id] = slices.DeleteFunc(readers[id], func(r int) bool { return r == i })
+		}
+	}
+	left := list[:0]
+	for i := range list {
+		if !gone[i] {
+			left = append(left, list[i])
+		}
+	}
+	return left
+}
+
+// readersOf lists the fusions that read a small one, if these are few and nothing else needs it.
+func (f *partitioner) readersOf(u *fusion.Fusion, readers map[ops.ID][]int) (by []int) {
+	if !f.small(u) {
+		return nil
+	}
+	for _, o := range u.Outs {
+		if f.nodes[f.made[o.ID]].kept {
+			return nil
+		}
+		by = append(by, readers[o.ID]...)
+	}
+	slices.Sort(by)
+	if by = slices.Compact(by); len(by) > maxReaders {
+		return nil
+	}
+	return by
+}
+
+// small reports whether a fusion is one that each workgroup of its readers may carry out: of elementwise operations,
+// views and reductions, on few elements.
+func (f *partitioner) small(u *fusion.Fusion) bool {
+	if len(u.Whole) > 0 {
+		return false
+	}
+	computes := false // it is more than a view
+	for i := range u.Body {
+		in := &u.Body[i]
+		n := &f.nodes[f.made[in.Outs[0].ID]]
+		computes = computes || n.pattern == patternElementwise || n.pattern == patternReduction
+		switch {
+		case n.pattern == patternOpaque, n.pattern == patternContraction, n.checks, fusion.Updates(in), in.Outs[0].Type.Size() > maxChained:
+			return false
+		case n.pattern == patternReduction && f.typeOf(in.Ins[0]).Size() > maxChained:
+			return false
+		}
+	}
+	return computes
+}
+
+// chain is reader r with fusion u in its kernel, if that has room for it.
+func (f *partitioner) chain(u, r *fusion.Fusion) (c fusion.Fusion, ok bool) {
+	last := &r.Body[len(r.Body)-1]
+	if len(r.Whole) > 0 || f.nodes[f.made[last.Outs[0].ID]].pattern == patternOpaque {
+		return c, false
+	}
+	for _, s := range append(u.StagesOrSelf(), r.StagesOrSelf()...) {
+		if !slices.ContainsFunc(c.Stages, func(o fusion.Fusion) bool { return o.Outs[0].ID == s.Outs[0].ID }) {
+			c.Stages = append(c.Stages, s)
+		}
+	}
+	c.Outs = r.Outs
+	c.GatherStages()
+	if r.Why != nil {
+		c.Why = &fusion.Why{Rules: r.Why.Rules | u.Why.Rules | lowering.RuleChains, Ends: r.Why.Ends}
+	}
+	return c, len(c.Stages) <= maxStages && f.caps.Chains(&c, func(id ops.ID) ops.Type { return f.types[id] }, f.t)
+}

@@ -1,0 +1,94 @@
+package partition
+
+import (
+	"slices"
+
+	"nxvk/ops"
+	"nxvk/synth/fusion"
+)
+
+// remat is the cost of recomputing a value where it is read.
+type remat struct {
+	cost   int   // primitive operations an element
+	reads  []int // nodes and, below zero, parameters that it reads from memory
+	tensor int   // how many of them have more than one element
+}
+
+// A value is recomputed where it is read, rather than stored once and loaded, if that
+// takes few operations an element and reads at most one tensor. A scalar may take
+// more, because it would be a dispatch of its own.
+const (
+	cheapElement = 16
+	cheapScalar  = 256
+)
+
+// rematOf adds up the cost of recomputing a node.
+func (f *partitioner) rematOf(n *node) remat {
+	p := remat{cost: fusion.Cost(f.t, n.in, f.typesOf(n.in))}
+	for _, o := range n.in.Ins {
+		if o.Lit != nil {
+			continue
+		}
+		j := f.number(o.ID)
+		if j >= 0 && f.through(&f.nodes[j]) {
+			p.cost += f.nodes[j].remat.cost
+			for _, r := range f.nodes[j].remat.reads {
+				p.read(f, r)
+			}
+			continue
+		}
+		p.read(f, j)
+	}
+	return p
+}
+
+func (p *remat) read(f *partitioner, j int) {
+	if slices.Contains(p.reads, j) {
+		return
+	}
+	p.reads = append(p.reads, j)
+	if f.sizeOf(j) > 1 {
+		p.tensor++
+	}
+}
+
+// number is the index of the node that defines a value or, below zero, of the
+// parameter.
+func (f *partitioner) number(id ops.ID) int {
+	if j, ok := f.made[id]; ok {
+		return j
+	}
+	return -1 - int(id)
+}
+
+// sizeOf is the number of elements of the result of a node or, below zero, of a
+// parameter.
+func (f *partitioner) sizeOf(j int) int {
+	if j >= 0 {
+		return f.nodes[j].in.Outs[0].Type.Size()
+	}
+	return f.types[ops.ID(-1-j)].Size()
+}
+
+// isCheap reports whether readers of an instruction recompute it.
+func (f *partitioner) isCheap(n *node) bool {
+	if n.pattern != patternElementwise || n.inMemory || fusion.Updates(n.in) || len(n.remat.reads) > maxReads {
+		return false
+	}
+	if n.in.Outs[0].Type.Size() == 1 {
+		return n.remat.cost <= cheapScalar
+	}
+	return n.remat.cost <= cheapElement && n.remat.tensor <= 1
+}
+
+// maxReads bounds the values that a recomputed one reads.
+const maxReads = 4
+
+// tiles reports whether a view is a transposition that is faster in a kernel of its
+// own: it reads a large tensor along another dimension than it writes.
+func (f *partitioner) tiles(in *ops.Instr) bool {
+	if in.Op != ops.Transpose {
+		return false
+	}
+	return f.caps.Tiles(in, f.typeOf(in.Ins[0]), f.t)
+}

@@ -1,0 +1,79 @@
+package conformance
+
+import (
+	"bytes"
+	"testing"
+
+	"nxvk/gen/exec/exectest"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/synth/fusion"
+	"nxvk/synth/lowering"
+	"nxvk/synth/synthtest"
+)
+
+// TestChains compares drawn layers of a transformer for one position, whose norms and gates are in the kernels that
+// read them: bits are those of one instruction at a time, of all runs, and of fusions without chains.
+func TestChains(t *testing.T) {
+	needDevice(t)
+	gpu := target
+	if gpu.CPU {
+		if !device.Info().Features.BufferDeviceAddress {
+			t.Skip("the kernels of GPUs take addresses, which the device does not have")
+		}
+		gpu.Addresses, gpu.CPU = true, false
+	}
+	apart := *synthtest.Without(&gpu, lowering.RuleChains)
+	d, plain := exectest.NewFor(device, gpu, -1), exectest.NewFor(device, apart, -1)
+	defer d.Close()
+	defer plain.Close()
+	chains := 0
+	for _, typ := range []ops.DType{ops.BF16, ops.F32, ops.F16} {
+		for seed := range seedCount(2, 40) {
+			g := synthtest.DrawBlock(t, 3000+seed, typ)
+			for _, u := range synth.Fuse(&g.Graph, &gpu) {
+				if len(u.Stages) > 0 {
+					chains++
+				}
+			}
+			r := g.Region()
+			types, err := r.CheckProgram()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var data [][]byte
+			for _, x := range g.Data() {
+				data = append(data, x.Bytes())
+			}
+			sameInAllRuns(t, r, types, data, d, plain)
+		}
+	}
+	if chains == 0 {
+		t.Error("no kernel has several stages")
+	}
+}
+
+// sameInAllRuns runs a program until it is compiled: all values have the same bits in all runs and with all drivers.
+func sameInAllRuns(t *testing.T, r *ops.Region, types []ops.Type, data [][]byte, drivers ...*exectest.Driver) {
+	t.Helper()
+	var first [][]byte
+	for i, d := range drivers {
+		for run := range d.Exec.Enough() + 1 {
+			got, _, err := results(d, r, types, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Built(); err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = got
+			}
+			for k := range got {
+				if !bytes.Equal(got[k], first[k]) {
+					t.Fatalf("driver %d, run %d: value %d has other bits, of\n%s", i, run, k, synthtest.String(&fusion.Graph{Params: r.Params, Body: r.Body}))
+				}
+			}
+		}
+	}
+}
