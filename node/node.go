@@ -146,7 +146,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, links *link.Links, de
 		all = append(all, reporter)
 		log.Info().Str("name", deviceName(d)).Msg("serving")
 	}
-	if _, err := n.SpawnRegister(link.ServerName, server.NewPeer(servers, n.Direct, n.Cut), gen.ProcessOptions{}); err != nil {
+	if _, err := n.SpawnRegister(link.ServerName, server.NewPeer(servers, n.Direct, n.Cut, cfg.Log), gen.ProcessOptions{}); err != nil {
 		return fmt.Errorf("start %s: %w", link.ServerName, err)
 	}
 	_, err := n.SpawnRegister(server.ManagerName,

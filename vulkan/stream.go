@@ -42,6 +42,18 @@ func (d *Device) CopyStream(queue int) *Stream {
 	return s
 }
 
+// Siblings returns three streams, two of CopyStream for either direction of the bus and one of little work for kernels
+// that takes no turns with other streams. What they do with the same memory the caller orders: batches of one of them
+// do not come after those of the others.
+func (d *Device) Siblings() (down, up, compute *Stream) {
+	family := new(submit.Family)
+	down, up, compute = d.CopyStream(0), d.CopyStream(1), d.stream(d.queue.NewAsideFlow())
+	for _, s := range []*Stream{down, up, compute} {
+		s.flow.Join(family)
+	}
+	return down, up, compute
+}
+
 func (d *Device) stream(f *submit.Flow) *Stream {
 	s := &Stream{d: d, flow: f}
 	s.regions = d.mem.Record(s.flow, func() {

@@ -210,7 +210,7 @@ func (x *collective) enter() {
 	v := store.Value{Type: x.typ, Mem: x.arg}
 	x.sender = x.exec.newSender(v)
 	if e := x.exec; e.exchanges && x.feed != nil && x.arg.Dev != nil {
-		x.rank = exchange.NewRank(exchange.Config{Device: e.dev, Feed: x.feed, Kernels: e.kernels, Post: e.cfg.Post, Error: e.DeviceError},
+		x.rank = exchange.NewRank(exchange.Config{Device: e.dev, Feeds: e.feeds, Kernels: e.kernels, Post: e.cfg.Post, Error: e.DeviceError},
 			&x.in.Instr, x.typ, x.arg.Dev, x.mem.Dev)
 	}
 	x.entry = x.round.Enter(x.seq, &x.in.Instr, x.typ, x, nil)
@@ -297,7 +297,7 @@ func (x *collective) done(err error) {
 		x.err = err
 	}
 	if x.ended {
-		x.release()
+		x.letGo()
 		return
 	}
 	if err == nil { // another rank, or the device, has just brought the rest
@@ -363,6 +363,15 @@ func (x *collective) end() {
 		x.arg = nil
 	}
 	if x.receiver == nil || x.copied {
-		x.release()
+		x.letGo()
+	}
+}
+
+// letGo lets go of the memory of the result, and of what the device does for it.
+func (x *collective) letGo() {
+	x.release()
+	if x.rank != nil {
+		x.rank.End()
+		x.rank = nil
 	}
 }

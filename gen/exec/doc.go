@@ -26,10 +26,10 @@
 //	spans.Observer        where the time of a request goes
 //
 // Two members in files of this package serve queues for the Executor: recorder (recorder.go) postpones
-// instructions, interpreter (run.go, control.go, fusion.go, async.go, callback.go, deadline.go) runs
-// programs and ends runs. They refer to the Executor: each has instructions executed, has queues wait,
-// and works with the other members, so that an interface for it would be the Executor by another name.
-// The sampler and the shaders of clients stand on extend.go.
+// instructions, interpreter (run.go, control.go, fusion.go, async.go, ahead.go, callback.go, hook.go,
+// deadline.go) runs programs and ends runs. They refer to the Executor: each has instructions executed, has
+// queues wait, and works with the other members, so that an interface for it would be the Executor by
+// another name. The sampler and the shaders of clients stand on extend.go.
 //
 // Start reading at Executor.execute, then dispatch.Dispatcher.Run for where work runs.
 package exec

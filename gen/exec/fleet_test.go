@@ -72,7 +72,11 @@ func newFleet(t *testing.T, kinds ...string) *fleet {
 		f.nodes = append(f.nodes, node)
 		var d *vulkan.Device
 		if kind != "host" {
-			d = device(t, vulkan.Options{Fault: vulkan.Fault{Unmapped: kind == "GPU", Uncached: kind == "GPU"}})
+			fault := vulkan.Fault{Unmapped: kind == "GPU", Uncached: kind == "GPU"}
+			if kind == "GPU" {
+				fault.CopyQueues = 2
+			}
+			d = device(t, vulkan.Options{Fault: fault})
 		}
 		r := newRig(t, d)
 		if len(f.rigs) > 0 {

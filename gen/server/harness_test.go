@@ -43,6 +43,7 @@ type rig struct {
 	watch   *watch
 	inbox   deviceInbox // of the device server
 	reports report.Reporters
+	mapper  string // the port mapper of newNodes
 }
 
 // newRig starts the servers; change may alter how.

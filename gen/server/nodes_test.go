@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -42,7 +43,7 @@ func newNodes(t *testing.T, count int, change func(node int, c *DeviceConfig)) (
 		if err := n.AwaitRegistered(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{T: t, node: n, watch: &watch{on: make(map[gen.PID]bool)}, reports: report.Reporters{report.New("nxvk_0")}}
+		r := &rig{T: t, node: n, watch: &watch{on: make(map[gen.PID]bool)}, reports: report.Reporters{report.New("nxvk_0")}, mapper: mapper}
 		cfg := DeviceConfig{Name: "nxvk_0", Watcher: &nodeWatch{r.watch, n}, Direct: n.Direct, Reporter: r.reports[0], Log: zerolog.Nop(),
 			Servers: NewServers(links)}
 		if change != nil {
@@ -51,12 +52,20 @@ func newNodes(t *testing.T, count int, change func(node int, c *DeviceConfig)) (
 		if r.server, err = n.SpawnRegister("nxvk_0", NewDevice(cfg), gen.ProcessOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err = n.SpawnRegister(link.ServerName, NewPeer(cfg.Servers, n.Direct, n.Cut), gen.ProcessOptions{}); err != nil {
+		if _, err = n.SpawnRegister(link.ServerName, NewPeer(cfg.Servers, n.Direct, n.Cut, zerolog.New(noLog{t})), gen.ProcessOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		rigs = append(rigs, r)
 	}
 	return rigs
+}
+
+// noLog fails a test where something is logged: a panic.
+type noLog struct{ *testing.T }
+
+func (l noLog) Write(p []byte) (int, error) {
+	l.Errorf("logged: %s", p)
+	return len(p), nil
 }
 
 // nodeWatch is the monitors of processes of other nodes, and stands for those of clients of this one.
@@ -169,4 +178,45 @@ func TestImportFromNodeFaults(t *testing.T) {
 	if text := a.wantError(a.ask(a.server, tuple{atom("download"), int64(800)}), "server_down"); !strings.Contains(text, string(on)) {
 		t.Errorf("the error does not name the node: %q", text)
 	}
+}
+
+// TestPeerNoise: messages of no meaning, and of meshes that do not fit, change nothing and are no panic.
+func TestPeerNoise(t *testing.T) {
+	rigs := newNodes(t, 2, nil)
+	a, b := rigs[0].client(), rigs[1].client()
+	names := list{etf.Atom(rigs[0].node.Name()), etf.Atom(rigs[1].node.Name())}
+	for i, c := range []*client{a, b} {
+		c.ok(tuple{atom("open"), etf.Map{{Key: atom("mesh"), Value: tuple{[]byte("m"), int64(i), names}}}})
+	}
+	noise := link.New(dist.Options{Name: "noise@127.0.0.1", Cookie: "c", Epmd: rigs[0].mapper})
+	t.Cleanup(noise.Close)
+	c, err := noise.Client(string(rigs[0].node.Name()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(17, 31))
+	numbers := []etf.Term{int64(-1), int64(0), int64(1), int64(2), int64(5), int64(1) << 40, atom("x"), []byte("m"), list{}, list{int64(0), int64(1)},
+		list{int64(7), int64(1)}, list{int64(-3)}, atom(""), names[0], names[1], tuple{}}
+	draw := func() etf.Term { return numbers[rng.IntN(len(numbers))] }
+	answers := make(chan bool, 4000)
+	for range 2000 {
+		where := etf.Term(tuple{[]byte("m"), draw(), draw(), draw(), draw()})
+		if rng.IntN(8) == 0 {
+			where = draw()
+		}
+		c.Send("nxvk_peer", tuple{atom("nxvk_mesh"), int64(rng.IntN(5)), where, draw(), draw(), []byte("what"),
+			tuple{atom("rank_failed"), atom("nil"), list{}, []byte("noise")}})
+		c.Call("nxvk_peer", tuple{atom("chunk"), where, draw(), draw()}, func(etf.Term, error) { answers <- true })
+		c.Call("nxvk_peer", tuple{atom("meet"), draw(), draw()}, func(etf.Term, error) { answers <- true })
+	}
+	alive := make(chan error, 1)
+	c.Call("nxvk_peer", link.Alive, func(_ etf.Term, err error) { alive <- err })
+	if err := <-alive; err != nil {
+		t.Fatal(err)
+	}
+	for len(answers) < 2000 { // every meet is answered, and most of the rest
+		time.Sleep(time.Millisecond)
+	}
+	a.tensor(1, 5)
+	a.wantFloats(1, 5)
 }

@@ -5,6 +5,7 @@ import (
 
 	"ergo.services/ergo/act"
 	"ergo.services/ergo/gen"
+	"github.com/rs/zerolog"
 
 	"nxvk/gen/etf"
 	"nxvk/gen/exec/devcopy"
@@ -23,14 +24,15 @@ type Peer struct {
 	direct  func(pid gen.PID, name gen.Atom, in dist.Inbox) (stop func())
 	stop    func()
 	servers *Servers // of this node
+	log     zerolog.Logger
 }
 
 // NewPeer returns a factory of the actor for Ergo. servers are those of its node, which reach others; direct and cut are Direct
 // and Cut of it.
-func NewPeer(servers *Servers, direct func(gen.PID, gen.Atom, dist.Inbox) (stop func()), cut func(gen.Atom)) gen.ProcessFactory {
+func NewPeer(servers *Servers, direct func(gen.PID, gen.Atom, dist.Inbox) (stop func()), cut func(gen.Atom), log zerolog.Logger) gen.ProcessFactory {
 	servers.meshesOn(nil)
 	servers.peers.cut = cut
-	return func() gen.ProcessBehavior { return &Peer{direct: direct, servers: servers} }
+	return func() gen.ProcessBehavior { return &Peer{direct: direct, servers: servers, log: log} }
 }
 
 // Init begins to answer.
@@ -63,6 +65,14 @@ func (f peerInbox) Run() {}
 
 func (p *Peer) handle(message any) {
 	defer dist.Handled(message)
+	defer func() {
+		if r := recover(); r != nil {
+			failure := internalFailure(p.log, r)
+			if c, ok := message.(dist.Call); ok {
+				p.reply(c, failure)
+			}
+		}
+	}()
 	switch m := message.(type) {
 	case dist.Refused:
 		if c, ok := m.Call(); ok {

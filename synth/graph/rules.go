@@ -28,6 +28,7 @@ var rules = []rule{
 	{"conversion of conversion", "an integer goes through a type that holds all numbers of its own unchanged", convertTwice},
 	{"view of constant", "all elements are the same, wherever they come from", viewOfConstant},
 	{"update of constant", "what a slice is put into is one number, which pads the slice", updateOfConstant},
+	{"constant beside", "what lies before or behind a tensor is one number, which pads it", constantBeside},
 	{"view of number", "there is one element, and every element of the result is it", viewOfNumber},
 	{"constant operand", "a number beside a tensor is taken for all its elements, in the type that the constant has", constantOperand},
 	{"negate of negate", "integers wrap, so that each has one opposite and one complement", undone},

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"bytes"
 	"slices"
 
 	"nxvk/ops"
@@ -53,7 +54,7 @@ func clamped(starts []int, s ops.Shape, lengths []int) []int {
 // asReshape replaces a movement that keeps the order of the elements by a
 // reshape.
 func asReshape(w *work, in *ops.Instr) bool {
-	if len(in.Ins) == 0 || len(in.Outs) != 1 || in.Ins[0].Lit != nil ||
+	if in.Op == ops.Reshape || len(in.Ins) == 0 || len(in.Outs) != 1 || in.Ins[0].Lit != nil ||
 		slices.ContainsFunc(in.Ins[1:], func(o ops.Operand) bool { return o.Lit == nil }) {
 		return false
 	}
@@ -166,6 +167,45 @@ func updateOfConstant(w *work, in *ops.Instr) bool {
 		config = append(config, at, out.Shape[i]-at-piece.Shape[i], 0)
 	}
 	return become(in, ops.Pad, []ops.Operand{in.Ins[1], {Lit: lit}}, config)
+}
+
+// constantBeside replaces a concatenation of one tensor and constants by a padding.
+func constantBeside(w *work, in *ops.Instr) bool {
+	if in.Op != ops.Concatenate || len(in.Ins) < 2 {
+		return false
+	}
+	out, axis := in.Outs[0].Type, in.Attrs[0][0]
+	var tensor *ops.Operand
+	var lit *ops.Literal
+	var beside [2]int // elements before and behind the tensor, along the axis
+	for i := range in.Ins {
+		o := &in.Ins[i]
+		number := w.constantOf(*o)
+		if number == nil && o.Lit != nil && len(o.Lit.Type.Shape) > 0 {
+			number = numberOf(*o)
+		}
+		switch {
+		case number == nil && (tensor != nil || o.Lit != nil || w.typeOf(*o).DType != out.DType):
+			return false
+		case number == nil:
+			tensor = o
+			continue
+		case number.Type.DType != out.DType || number.Hold != nil || lit != nil && !bytes.Equal(lit.Data, number.Data):
+			return false
+		}
+		lit = number
+		if tensor == nil {
+			beside[0] += w.typeOf(*o).Shape[axis]
+		} else {
+			beside[1] += w.typeOf(*o).Shape[axis]
+		}
+	}
+	if tensor == nil {
+		return false
+	}
+	config := make([]int, 3*len(out.Shape))
+	config[3*axis], config[3*axis+1] = beside[0], beside[1]
+	return become(in, ops.Pad, []ops.Operand{*tensor, {Lit: lit}}, config)
 }
 
 // viewOfNumber replaces a view of a literal of one element by a constant.

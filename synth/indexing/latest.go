@@ -22,7 +22,7 @@ type latest struct {
 
 // mostWords bounds the words of slices for few updates: where there are many more slices than
 // updates, a sort of these takes less time and memory.
-const mostWords = 1 << 20
+const mostWords = 1 << 23
 
 // marks reports whether slices have words.
 func (j *scatterJob) marks() bool { return j.numSlices() <= max(mostWords, 16*j.count) }

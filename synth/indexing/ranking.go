@@ -17,6 +17,7 @@ import (
 type ranking struct {
 	*scatterJob
 	places
+	tile int // updates that are ranked among themselves
 }
 
 const (
@@ -35,33 +36,46 @@ const (
 
 // ranks reports whether the updates are few enough.
 func (j *scatterJob) ranks(t *lowering.Target) bool {
-	return j.count <= mostRanked && t.MaxInvocations >= rankLocal && t.SharedMemory >= rankShared
+	return j.count <= mostRanked && rankingFits(t)
+}
+
+// rankingFits reports whether the device can run the kernels.
+func rankingFits(t *lowering.Target) bool {
+	return t.MaxInvocations >= rankLocal && t.SharedMemory >= rankShared
 }
 
 func newRanking(j *scatterJob, in *ops.Instr, types []ops.Type) *ranking {
 	sizes, _ := apart(types[0].Shape, in.Attrs[0])
-	return &ranking{j, placesOf(in, types, ops.Shape(sizes).Strides())}
+	r := &ranking{j, placesOf(in, types, ops.Shape(sizes).Strides()), j.count}
+	if r.tile > mostRanked {
+		r.tile = mergedTile
+	}
+	return r
 }
+
+// tiles is how many tiles there are.
+func (r *ranking) tiles() int { return (r.count + r.tile - 1) / r.tile }
 
 // room is how many slices a workgroup has room for.
 func (r *ranking) room() int {
-	if r.count <= mostRanked/4 {
+	if r.tile <= mostRanked/4 {
 		return mostRanked / 4
 	}
 	return mostRanked
 }
 
-// orderProgram ranks the updates: slices is the sorted list, order is where each entry came from.
+// orderProgram ranks the updates of each tile: slices is the sorted list, order is where each entry came from.
 func (r *ranking) orderProgram(slices, order codegen.Buffer) *codegen.Program {
-	p := r.program("order", 1, with(slices, lowering.Write), with(order, lowering.Write))
+	p := r.program("order", r.tiles(), with(slices, lowering.Write), with(order, lowering.Write))
 	p.Body = func(e *codegen.Emitter) error {
-		w := r.writer(e)
+		w := r.writer(e, true)
 		rank := w.counted(func(other, at kernel.Value) kernel.Value {
 			return e.Or2(e.IsLess(other, w.slice), e.And2(e.IsEqual(other, w.slice), e.IsLess(at, w.update)))
 		})
 		e.IfThen(e.And2(w.active, e.IsEqual(w.lane, e.Index(0))), func() {
-			e.Store(rankFrom, rank, w.slice)
-			e.Store(rankTo, rank, w.update)
+			place := e.Add(w.first, rank)
+			e.Store(rankFrom, place, w.slice)
+			e.Store(rankTo, place, e.Add(w.first, w.update))
 		})
 		return nil
 	}
@@ -85,7 +99,7 @@ func (r *ranking) lastProgram() *codegen.Program {
 	}
 	p.Key += fmt.Sprintf(" raw=%v %v to %v axes=%d slice=%d", r.raw, r.upType, r.toType, len(r.axes), len(r.slice))
 	p.Bytes += 2 * int64(r.count*r.elements*r.to.Elem.Size())
-	p.Body = func(e *codegen.Emitter) error { r.writer(e).writeLast(); return nil }
+	p.Body = func(e *codegen.Emitter) error { r.writer(e, false).writeLast(); return nil }
 	return p
 }
 
@@ -97,9 +111,9 @@ const (
 	rankTo   // the tensor, or the order
 )
 
-// program is a kernel with a team for each update and part of its elements.
+// program is a kernel with a team for each update of a tile, and each tile, or each part of the elements.
 func (r *ranking) program(what string, parts int, buffers ...codegen.Buffer) *codegen.Program {
-	groups := (r.count + rankTeams - 1) / rankTeams
+	groups := (r.tile + rankTeams - 1) / rankTeams
 	for i := range buffers {
 		if buffers[i].Ref == r.to.Ref {
 			buffers[i].Bytes = int64(r.size() * r.to.Elem.Size())
@@ -107,8 +121,8 @@ func (r *ranking) program(what string, parts int, buffers ...codegen.Buffer) *co
 	}
 	return &codegen.Program{Index: scalar.U32, Local: rankLocal, Groups: groups * parts,
 		Buffers: append([]codegen.Buffer{r.indices, codegen.CheckBuffer(0)}, buffers...),
-		Numbers: append([]int{r.count, groups}, r.numbers()...),
-		Bytes:   r.indices.Bytes + int64(8*r.count), Flops: int64(r.count) * int64(r.count) * int64(parts),
+		Numbers: append([]int{r.count, r.tile, groups}, r.numbers()...),
+		Bytes:   r.indices.Bytes + int64(8*r.count), Flops: int64(r.tile) * int64(r.tile) * int64(parts),
 		Key: fmt.Sprintf("scatter ranking %s room=%d indices=%d", what, r.room(), len(r.limits))}
 }
 
@@ -117,7 +131,8 @@ type rankWriter struct {
 	*codegen.Emitter
 	job    *ranking
 	all    int          // shared: the slices of all updates
-	end    kernel.Value // the number of updates, rounded up to whole steps
+	first  kernel.Value // the first update of the tile, from which the others are counted
+	end    kernel.Value // the number of updates of the tile, rounded up to whole steps
 	lane   kernel.Value // the invocation in its team
 	update kernel.Value // of the team
 	slice  kernel.Value // of the update
@@ -125,23 +140,26 @@ type rankWriter struct {
 	active kernel.Value // whether the team has an update of its own
 }
 
-// writer reads the slices and finds the update of the team.
-func (r *ranking) writer(e *codegen.Emitter) *rankWriter {
-	w := &rankWriter{Emitter: e, job: r, all: e.Shared(scalar.U32, r.room())}
-	count, groups := e.NextNumber(), e.NextNumber()
+// writer reads the slices and finds the update of the team. With tiled, parts are tiles.
+func (r *ranking) writer(e *codegen.Emitter, tiled bool) *rankWriter {
+	w := &rankWriter{Emitter: e, job: r, all: e.Shared(scalar.U32, r.room()), first: e.Index(0)}
+	count, tile, groups := e.NextNumber(), e.NextNumber(), e.NextNumber()
 	reader := r.reader(e, rankIndices, rankCheck)
+	part, group := e.DivMod(e.Group(), groups)
+	if tiled {
+		w.first = e.Min(e.Mul(part, tile), count)
+		count = e.Min(tile, e.Sub(count, w.first))
+	}
 	w.end = e.And(e.Add(count, e.Index(rankStep-1)), ^uint64(rankStep-1))
 	e.For(e.Invocation(), w.end, e.Index(rankLocal), func(i kernel.Value) {
 		there := e.IsLess(i, count)
-		at := reader.place(e.Select(there, i, e.Index(0)), e.Index(0))
+		at := reader.place(e.Add(w.first, e.Select(there, i, e.Index(0))), e.Index(0))
 		e.StoreShared(w.all, i, e.Select(there, at, e.Index(noSlice)))
 	})
 	e.Barrier()
-	part, group := e.DivMod(e.Group(), groups)
-	team := e.Shr(e.Invocation(), 5)
-	u := e.Add(e.Mul(group, e.Index(rankTeams)), team)
+	u := e.Add(e.Mul(group, e.Index(rankTeams)), e.Shr(e.Invocation(), 5))
 	w.active, w.part = e.IsLess(u, count), part
-	w.update = e.Min(u, e.Sub(count, e.Index(1)))
+	w.update = e.Select(w.active, u, e.Index(0))
 	w.lane = e.And(e.Invocation(), rankTeam-1)
 	w.slice = e.LoadShared(w.all, w.update)
 	return w

@@ -65,9 +65,13 @@ func (j *scatterJob) segmentPlan(in *ops.Instr, types []ops.Type, t *lowering.Ta
 		return j.inPlace(plan, err, in, types, copies)
 	}
 	s.slices, s.order = temporary(plan, kernel.U32, j.count), temporary(plan, kernel.U32, j.count)
-	if ranks {
-		plan, err = extend(plan, t, newRanking(j, in, types).orderProgram(s.slices, s.order))
-	} else {
+	switch r := newRanking(j, in, types); {
+	case ranks:
+		_, err = extend(plan, t, r.orderProgram(s.slices, s.order))
+	case j.merges(t):
+		slices, order := temporary(plan, kernel.U32, j.count), temporary(plan, kernel.U32, j.count)
+		_, err = extend(plan, t, r.orderProgram(slices, order), r.mergeProgram(slices, order, s.slices, s.order))
+	default:
 		err = s.sort(plan, in, types, t)
 	}
 	if err != nil {

@@ -39,10 +39,8 @@ func (s *tileScanner) writeStaged(team, lines kernel.Value) {
 		}
 	}
 	s.Barrier()
-	s.each(func(at kernel.Value) {
-		s.IfThen(s.IsLess(at, span), func() {
-			s.Store(1, s.Add(first, at), s.Encode(s.job.toType, s.LoadShared(s.array, s.stagger(at))))
-		})
+	s.For(s.Invocation(), span, s.Index(s.local()), func(at kernel.Value) {
+		s.Store(1, s.Add(first, at), s.Encode(s.job.toType, s.LoadShared(s.array, s.stagger(at))))
 	})
 }
 

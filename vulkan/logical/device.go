@@ -42,8 +42,10 @@ func Open(in vk.Instance, a *adapter.Adapter, o Options) (*Device, error) {
 	if o.Fault.StorageRange != nil {
 		d.Info.Limits.MaxStorageRange = d.StorageRange()
 	}
-	d.Raw.Queues = min(max(1, d.Raw.Queues), uint32(max(1, o.Queues)), vk.MaxQueues)
-	if d.Info.Queues = int(d.Raw.Queues); o.Fault.Queues > 0 {
+	all := min(max(1, d.Raw.Queues), vk.MaxQueues)
+	d.Info.Queues = min(int(all), max(1, o.Queues))
+	d.Raw.Queues = min(all, uint32(d.Info.Queues)+1) // one for streams of Device.Siblings
+	if o.Fault.Queues > 0 {
 		d.Info.Queues = min(o.Fault.Queues, vk.MaxQueues)
 	}
 	if len(o.CopyQueues) > 0 {

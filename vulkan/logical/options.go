@@ -62,8 +62,8 @@ type Fault struct {
 	Refuse func(name string) bool
 	// Queues makes the device appear to have that many queues; 0 changes nothing.
 	Queues int
-	// CopyQueues makes the device appear to have that many queues that only copy, or none where it is negative;
-	// 0 changes nothing.
+	// CopyQueues makes the device appear to have that many queues that only copy, and one for little work, or none where it
+	// is negative; 0 changes nothing.
 	CopyQueues int
 	// NoPushDescriptors makes the device appear to have no push descriptors, so that
 	// descriptor sets are used.

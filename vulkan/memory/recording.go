@@ -79,7 +79,7 @@ func (c *Recording) Follow(s *submit.Submission) (deps []*submit.Submission) {
 	defer c.m.mu.Unlock()
 	deps = c.reads
 	need := func(u *submit.Submission) bool {
-		if u.Flow != c.flow && !u.Complete(false) && !slices.Contains(deps, u) {
+		if u.Flow != c.flow && !u.Flow.Sibling(c.flow) && !u.Complete(false) && !slices.Contains(deps, u) {
 			u.Need()
 			deps = append(deps, u)
 		}

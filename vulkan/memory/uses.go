@@ -11,9 +11,16 @@ type Uses struct {
 
 // write notes a submission that comes after all others.
 func (u *Uses) write(s *submit.Submission) {
-	u.wrote = s
-	clear(u.reads)
-	u.reads = u.reads[:0]
+	all := append(u.reads, u.wrote)
+	kept := all[:0]
+	for _, r := range all {
+		// It does not come after those of its family, who may yet have to come after the others.
+		if s.Flow.Sibling(s.Flow) && r != nil && r.Flow != s.Flow && !r.Complete(false) {
+			kept = append(kept, r)
+		}
+	}
+	clear(all[len(kept):])
+	u.wrote, u.reads = s, kept
 }
 
 // forgetContent notes that nobody wants the content: the memory is handed out. The next user still

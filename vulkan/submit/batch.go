@@ -21,16 +21,48 @@ type Flow struct {
 	inFlight int           // batches that the device has, not seen complete
 	seconds  float64       // expected of these
 	copies   int           // on which of the queues that copy its batches are, from 1 on; 0: they compute
+	aside    bool          // they compute on a queue of its own, and take no turns with other flows
+	family   *Family       // nil where it has none
 }
+
+// Family is flows whose use of the same memory somebody else orders.
+type Family struct{ _ byte }
 
 // NewFlow returns a flow without work.
 func NewFlow() *Flow { return &Flow{account: account{weight: 1}} }
+
+// NewAsideFlow returns a flow without work, for little work that takes no turns with other flows: it is on a queue of its
+// own, where the device has one.
+func (q *Scheduler) NewAsideFlow() *Flow {
+	f := NewFlow()
+	f.aside = q.aside != nil
+	return f
+}
+
+// Join makes a flow one of a family, before its first batch.
+func (f *Flow) Join(family *Family) { f.family = family }
+
+// Sibling reports whether somebody else orders what two flows do with the same memory.
+func (f *Flow) Sibling(g *Flow) bool {
+	return f != nil && g != nil && f.family != nil && f.family == g.family
+}
+
+// apart returns the timeline of a flow that takes no turns with others; nil where it does.
+func (q *Scheduler) apart(f *Flow) *timeline {
+	switch {
+	case f.copies > 0:
+		return q.timelines[q.computing+f.copies-1]
+	case f.aside:
+		return q.aside
+	}
+	return nil
+}
 
 // NewCopyFlow returns a flow without work, for batches that only copy, on one of the queues for that. It takes no
 // turns with flows that compute.
 func (q *Scheduler) NewCopyFlow(queue int) *Flow {
 	f := NewFlow()
-	if n := len(q.timelines) - q.computing; n > 0 {
+	if n := q.d.Info.CopyQueues; n > 0 {
 		f.copies = queue%n + 1
 	}
 	return f

@@ -5,7 +5,8 @@
 // Cheng, 1996; fair.go), so a flow that asks for little waits for at most the submission that
 // runs. While several flows have work, batches are cut into pieces of some milliseconds and
 // long dispatches into parts (pieces.go); one flow alone has its batches submitted whole and
-// well ahead. Expected times come from the caller and are corrected by measured times.
+// well ahead, but for dispatches of a processor that take longer than a flow that comes may
+// wait. Expected times come from the caller and are corrected by measured times.
 //
 // Choosing the next batch costs time in proportion to the flows that have work waiting.
 // On an H200, one 1 MiB operation beside four sessions that multiply 8192 × 8192 matrices

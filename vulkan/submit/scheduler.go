@@ -46,7 +46,8 @@ const (
 // goroutine.
 type Scheduler struct {
 	d         *logical.Device
-	timelines []*timeline // those of queues that copy follow those of queues that compute
+	timelines []*timeline // those of queues that copy follow those of queues that compute; the last is aside
+	aside     *timeline   // nil where there is none
 	computing int         // how many compute
 	watchdog  time.Duration
 	piece     float64      // seconds
@@ -85,6 +86,15 @@ func NewScheduler(d *logical.Device) (*Scheduler, error) {
 			return nil, err
 		}
 		q.timelines = append(q.timelines, t)
+	}
+	if int(d.Raw.Queues) > max(1, d.Options.Queues) || d.Options.Fault.CopyQueues > 0 {
+		t, err := newTimeline(q, len(q.timelines))
+		if err != nil {
+			q.Close()
+			return nil, err
+		}
+		t.queue = int(d.Raw.Queues) - 1
+		q.timelines, q.aside = append(q.timelines, t), t
 	}
 	return q, nil
 }
@@ -167,7 +177,7 @@ func (q *Scheduler) submit(b Batch) error {
 
 // activate puts a flow that had no batch waiting into the backlog.
 func (q *Scheduler) activate(f *Flow, now time.Time) {
-	if f.copies > 0 {
+	if q.apart(f) != nil {
 		q.backlog = append(q.backlog, f)
 		return
 	}
@@ -185,7 +195,7 @@ func (q *Scheduler) activate(f *Flow, now time.Time) {
 
 // deactivate notes where a flow has no work any more.
 func (q *Scheduler) deactivate(f *Flow) {
-	if f.copies == 0 && f.inFlight == 0 && len(f.pending) == 0 {
+	if q.apart(f) == nil && f.inFlight == 0 && len(f.pending) == 0 {
 		q.clock.deactivate(&f.account)
 	}
 }
@@ -242,8 +252,8 @@ func (q *Scheduler) next() (*Flow, *timeline) {
 	var first *Flow
 	var to *timeline
 	for _, f := range q.backlog {
-		if f.copies > 0 {
-			if t := q.timelines[q.computing+f.copies-1]; len(t.busy) < maxInFlight && f.pending[0].ready() {
+		if t := q.apart(f); t != nil {
+			if len(t.busy) < maxInFlight && f.pending[0].ready() {
 				return f, t
 			}
 			continue

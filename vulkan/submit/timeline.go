@@ -34,7 +34,7 @@ type timeline struct {
 
 func newTimeline(q *Scheduler, index int) (*timeline, error) {
 	t := &timeline{q: q, index: index, queue: index % int(q.d.Raw.Queues)}
-	if n := len(q.d.Raw.CopyQueues); index >= q.computing && n > 0 {
+	if n := len(q.d.Raw.CopyQueues); index >= q.computing && n > 0 { // those that copy
 		t.queue = int(q.d.Raw.Queues) + (index-q.computing)%n
 	}
 	t.waiter.t, t.waiter.stopped.L = t, &t.waiter.mu

@@ -29,7 +29,7 @@ func (r *Rank) combine(c schedule.Command) error {
 		}
 		p.Kernels[i].Ran()
 		p.Kernels[i].NameOp(func() string { return r.in.Op.String() })
-		if err := r.cfg.Feed.DispatchStep(p.Kernels[i], step, args); err != nil {
+		if err := r.compute.DispatchStep(p.Kernels[i], step, args); err != nil {
 			return err
 		}
 	}

@@ -6,8 +6,9 @@
 // that of a fusion: it reads the chunks of all ranks, combines them in the order of the group, and writes the
 // result to the memory of the rank and to the shared one. Sums and products of bf16 and f16 are rounded once.
 //
-// A step is one submission. Its commands touch different bytes, so there is no barrier between them, and the device
-// reads and writes over its bus at the same time.
+// Copies to the shared memory, copies from it and combinations have a queue each (vulkan.Device.Siblings): a step is up to
+// three submissions, which touch different bytes. So the device reads and writes over its bus at the same time, and beside
+// the kernels of others.
 //
 // The package refuses to know sessions and queues, and what other ranks do. Start reading at Rank.Open.
 package exchange

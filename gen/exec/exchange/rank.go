@@ -2,6 +2,8 @@ package exchange
 
 import (
 	"fmt"
+	"slices"
+	"sync/atomic"
 
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
@@ -13,7 +15,7 @@ import (
 // Config is what a Rank works with.
 type Config struct {
 	Device  *vulkan.Device
-	Feed    *feed.Feed // of this collective alone
+	Feeds   *feed.Feeds
 	Kernels *kernels.Cache
 	Post    func(func())      // runs a function on the goroutine of the Rank
 	Error   func(error) error // gives an error of package vulkan its kind
@@ -26,12 +28,23 @@ type Rank struct {
 	typ    ops.Type
 	memory [3]*vulkan.Buffer     // by schedule.Memory
 	plans  map[int]*kernels.Plan // of combinations, by bytes
+
+	down, up, compute *feed.Feed // of this collective alone
 }
 
 // NewRank returns the part of a device in a collective on operands of a type.
 func NewRank(cfg Config, in *ops.Instr, t ops.Type, operand, result *vulkan.Buffer) *Rank {
-	return &Rank{cfg: cfg, in: in, typ: t, memory: [3]*vulkan.Buffer{schedule.Operand: operand, schedule.Result: result},
+	r := &Rank{cfg: cfg, in: in, typ: t, memory: [3]*vulkan.Buffer{schedule.Operand: operand, schedule.Result: result},
 		plans: make(map[int]*kernels.Plan)}
+	r.down, r.up, r.compute = cfg.Feeds.Siblings()
+	return r
+}
+
+// End gives up what the device has not begun.
+func (r *Rank) End() {
+	for _, f := range []*feed.Feed{r.down, r.up, r.compute} {
+		f.End()
+	}
 }
 
 // Open makes the device ready: it imports the shared memory, unless it has it, and compiles the kernels. ready is
@@ -126,38 +139,71 @@ func (r *Rank) Step(list []schedule.Command, done func(error)) {
 			}
 		}
 	}
-	f := r.cfg.Feed
 	for _, c := range list {
 		if err := r.record(c); err != nil {
 			done(r.cfg.Error(err))
 			return
 		}
 	}
-	ticket, err := f.Submit()
-	if err != nil {
-		done(r.cfg.Error(err))
-		return
-	}
-	r.cfg.Device.Notify(ticket, func(err error) {
-		if err == nil {
-			done(nil)
+	var tickets []vulkan.Ticket // also of those that do nothing in this step: steps are complete in their order
+	for _, f := range []*feed.Feed{r.down, r.up, r.compute} {
+		ticket, err := f.Submit()
+		if err != nil {
+			done(r.cfg.Error(err))
 			return
 		}
-		r.cfg.Post(func() { done(r.cfg.Error(err)) })
-	})
+		if !r.cfg.Device.Done(ticket) {
+			tickets = append(tickets, ticket)
+		}
+	}
+	if len(tickets) == 0 {
+		done(r.cfg.Error(r.cfg.Device.Lost()))
+		return
+	}
+	r.notify(tickets, done)
 }
 
-// record records a command.
+// notify calls done once the device has completed all of what it was given, or with the first error.
+func (r *Rank) notify(tickets []vulkan.Ticket, done func(error)) {
+	var left atomic.Int32
+	var failed atomic.Pointer[error]
+	left.Store(int32(len(tickets)))
+	for _, t := range tickets {
+		r.cfg.Device.Notify(t, func(err error) {
+			if err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
+			if left.Add(-1) > 0 {
+				return
+			}
+			if err := failed.Load(); err != nil {
+				r.cfg.Post(func() { done(r.cfg.Error(*err)) })
+				return
+			}
+			done(nil)
+		})
+	}
+}
+
+// record records a command: copies to and from the shared memory on a queue each that does nothing else, so that they go on
+// beside kernels, and the others on the queue for little work.
 func (r *Rank) record(c schedule.Command) error {
+	f := r.compute
 	if len(c.From) > 1 {
 		return r.combine(c)
 	}
+	switch {
+	case c.From[0].In == schedule.Shared:
+		f = r.up
+	case slices.ContainsFunc(c.To, func(to schedule.Ref) bool { return to.In == schedule.Shared }):
+		f = r.down
+	}
 	for _, to := range c.To {
 		dst, src := vulkan.Arg{Buffer: r.memory[to.In], Offset: to.Offset}, vulkan.Arg{Buffer: r.memory[c.From[0].In], Offset: c.From[0].Offset}
-		if err := r.cfg.Feed.Stream().Copy(dst, src, c.Bytes); err != nil {
+		if err := f.Stream().Copy(dst, src, c.Bytes); err != nil {
 			return err
 		}
-		r.cfg.Feed.Note()
+		f.Note()
 	}
 	return nil
 }

@@ -86,6 +86,12 @@ func (fs *Feeds) CopyFeed(queue int) *Feed {
 	return &Feed{feeds: fs, stream: fs.dev.CopyStream(queue)}
 }
 
+// Siblings returns feeds for nobody of the streams that vulkan.Device.Siblings returns.
+func (fs *Feeds) Siblings() (down, up, compute *Feed) {
+	d, u, c := fs.dev.Siblings()
+	return &Feed{feeds: fs, stream: d}, &Feed{feeds: fs, stream: u}, &Feed{feeds: fs, stream: c}
+}
+
 // Device is the device, nil on a machine without one.
 func (fs *Feeds) Device() *vulkan.Device { return fs.dev }
 

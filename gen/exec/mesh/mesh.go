@@ -14,15 +14,15 @@ import (
 type Meshes struct {
 	mu    sync.Mutex
 	list  map[string]*mesh
-	work  *sched.Account      // whose processor time combining takes
-	peers Peers               // nil where meshes are of this node alone
-	over  map[string]bool     // ids of meshes of several nodes that have ended here, at most maxEarly
-	early map[string][]Notice // of meshes that no session of this node has joined yet
+	work  *sched.Account  // whose processor time combining takes
+	peers Peers           // nil where meshes are of this node alone
+	over  map[string]bool // ids of meshes of several nodes that have ended here, at most maxEarly
+	early early           // notices of meshes that no session of this node has joined yet
 }
 
 // NewMeshes returns an empty list.
 func NewMeshes(work *sched.Pool) *Meshes {
-	return &Meshes{list: make(map[string]*mesh), work: work.Account(), early: make(map[string][]Notice), over: make(map[string]bool)}
+	return &Meshes{list: make(map[string]*mesh), work: work.Account(), over: make(map[string]bool)}
 }
 
 // mesh is as many places as it has ranks.
@@ -80,10 +80,9 @@ func (ms *Meshes) Join(id string, rank, size int, nodes []string, run func(f, go
 		p.turn = m.turns() // it goes on where the others are
 	}
 	m.places[rank], m.lost[rank] = p, nil
-	for _, n := range ms.early[id] {
+	for _, n := range ms.early.take(id) {
 		m.notify(n, &after)
 	}
-	delete(ms.early, id)
 	return p, nil
 }
 

@@ -109,8 +109,8 @@ func (ms *Meshes) Notify(n Notice) {
 	ms.mu.Lock()
 	if m := ms.list[n.Mesh]; m != nil {
 		m.notify(n, &after)
-	} else if list := ms.early[n.Mesh]; !ms.over[n.Mesh] && len(list) < maxEarly && (list != nil || len(ms.early) < maxEarly) {
-		ms.early[n.Mesh] = append(list, n)
+	} else if !ms.over[n.Mesh] {
+		ms.early.add(n)
 	}
 	ms.mu.Unlock()
 	after.run()
@@ -121,8 +121,13 @@ func (ms *Meshes) Notify(n Notice) {
 func (ms *Meshes) Serve(a Ask, reply func(devcopy.Chunk, error)) {
 	var after actions
 	ms.mu.Lock()
-	if m := ms.list[a.Mesh]; m != nil {
-		m.meeting(roundKey{a.Named, a.Turn}).far(a.Seq, a.Group).serve(a, reply, &after)
+	m := ms.list[a.Mesh]
+	var mt *meeting
+	if m != nil {
+		mt = m.meeting(roundKey{a.Named, a.Turn})
+	}
+	if mt != nil && !mt.full(a.Where) {
+		mt.far(a.Seq, a.Group).serve(a, reply, &after)
 	} else {
 		after.add(func() {
 			reply(devcopy.Chunk{}, failed("the node %s has no session of this mesh any more", ms.peers.Self()))
@@ -135,20 +140,28 @@ func (ms *Meshes) Serve(a Ask, reply func(devcopy.Chunk, error)) {
 // notify is Notify of a mesh.
 func (m *mesh) notify(n Notice, after *actions) {
 	mt := m.meeting(roundKey{n.Named, n.Turn})
+	if mt.full(n.Where) {
+		return
+	}
 	switch n.Event {
 	case Entered:
 		mt.far(n.Seq, n.Group).enteredAt(n.Node, n.What, after)
 	case Failed:
 		mt.far(n.Seq, n.Group).failedAt(n.Err, after)
 	case Ended:
-		if m.of(n.Rank) == n.Node {
+		if n.Node != "" && m.of(n.Rank) == n.Node {
 			mt.end(n.Rank, n.Err, after)
 		}
 	case Left:
-		if m.of(n.Rank) == n.Node {
+		if n.Node != "" && m.of(n.Rank) == n.Node {
 			m.lose(n.Rank, n.Err, after)
 		}
 	}
+}
+
+// full reports whether a round has no room for another collective that this node does not know.
+func (mt *meeting) full(w Where) bool {
+	return len(mt.fars) >= maxEarly && mt.fars[farKey(w.Seq, w.Group)] == nil
 }
 
 // of is the node of a rank; empty where all ranks are of this one, or there is no such rank.

@@ -249,19 +249,26 @@ func (all Sides) relays(ctx context.Context, r *report, w route, least time.Dura
 	return r.add(w.row(what, 2, counts[slow], times[slow]))
 }
 
+// pair opens the lanes of a relay over memory that both devices import.
+func (w route) pair(from, to *Side, mem *vulkan.HostMemory) (down, up *lane, err error) {
+	if down, err = from.open(w, false, mem); err != nil {
+		return nil, nil, err
+	}
+	if up, err = to.open(w, true, mem); err != nil {
+		down.close()
+	}
+	return down, up, err
+}
+
 // relay passes chunks from one device to another, over memory that both import.
 func (w route) relay(ctx context.Context, from, to *Side, least time.Duration) (n int, took time.Duration, err error) {
 	mem := vulkan.AllocShared(w.bytes * w.depth)
 	defer mem.Free()
-	down, err := from.open(w, false, mem)
+	down, up, err := w.pair(from, to, mem)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer down.close()
-	up, err := to.open(w, true, mem)
-	if err != nil {
-		return 0, 0, err
-	}
 	defer up.close()
 	free, full, failed := make(chan int, w.depth), make(chan int, w.depth), make(chan error, 2*w.depth+2)
 	step := func(l *lane, k int, next chan int) {

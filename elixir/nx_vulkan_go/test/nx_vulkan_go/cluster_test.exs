@@ -3,10 +3,10 @@ defmodule NxVulkanGo.ClusterTest do
   use ExUnit.Case, async: false
   @moduletag :launched
 
-  alias NxVulkanGo.{Clustered, TwoDevices}
+  alias NxVulkanGo.{Clustered, SeveralDevices}
 
   setup do
-    {:ok, peer: TwoDevices.start_for_tests!(["host", "host", "host"])}
+    {:ok, peer: SeveralDevices.start_for_tests!(["host", "host", "host"])}
   end
 
   defp on(peer, function, args \\ []), do: :peer.call(peer, Clustered, function, args, 240_000)

@@ -1,7 +1,7 @@
 defmodule NxVulkanGo.Sharded do
   @moduledoc false
   # What EXLA's tests of sharding compute, in a VM whose server has four device servers: see
-  # `NxVulkanGo.TwoDevices.start!/1`. Functions return what tests compare.
+  # `NxVulkanGo.SeveralDevices.start!/1`. Functions return what tests compare.
 
   alias Nx.Mesh
 

@@ -11,8 +11,10 @@ const (
 	// align is the alignment of parts and chunks, which suits the kernels and bindings of all devices.
 	align = 256
 	// leastChunk and mostChunk bound the bytes of a rank's operand that a step moves, where there are so many. A
-	// small operand has few chunks, since each step costs some microseconds beside its bytes.
-	leastChunk, mostChunk = 512 << 10, 4 << 20
+	// small operand has few chunks, since each step costs some microseconds beside its bytes. The shared memory is 4 times
+	// as large for each rank and once more; more than three ranks have chunks of half the size.
+	leastChunk, mostChunk = 512 << 10, 8 << 20
+	few                   = 3
 	// chunks is how many there are between these bounds.
 	chunks = 16
 )
@@ -92,7 +94,11 @@ func New(op ops.Op, ranks, bytes int) (*Schedule, bool) {
 	if ranks < 2 || s.part == 0 {
 		return nil, false
 	}
-	s.chunk = min(roundUp(min(max(bytes/chunks, leastChunk), mostChunk)/share), roundUp(s.part))
+	most := mostChunk
+	if ranks > few {
+		most /= 2
+	}
+	s.chunk = min(roundUp(min(max(bytes/chunks, leastChunk), most)/share), roundUp(s.part))
 	s.chunks = (s.part + s.chunk - 1) / s.chunk
 	return s, true
 }

@@ -3,10 +3,10 @@ defmodule NxVulkanGo.Compiler.ShardTest do
   use ExUnit.Case, async: false
   @moduletag :launched
 
-  alias NxVulkanGo.{Sharded, TwoDevices}
+  alias NxVulkanGo.{SeveralDevices, Sharded}
 
   setup_all do
-    {:ok, peer: TwoDevices.start_for_tests!(["host", "host", "host", "host"])}
+    {:ok, peer: SeveralDevices.start_for_tests!(["host", "host", "host", "host"])}
   end
 
   @s32 {:s, 32}

@@ -3,7 +3,7 @@ defmodule NxVulkanGo.Distribution.DevicesTest do
   use ExUnit.Case, async: false
   @moduletag :launched
 
-  alias NxVulkanGo.TwoDevices
+  alias NxVulkanGo.SeveralDevices
 
   # The host twice; and a device twice, and beside the host, where the server of the other tests has one.
   @selections [["host", "host"], ["0", "0"], ["0", "host"]]
@@ -13,15 +13,15 @@ defmodule NxVulkanGo.Distribution.DevicesTest do
       setup do
         devices = unquote(devices)
         there? = "0" not in devices or hd(NxVulkanGo.devices()).kind != :host
-        {:ok, peer: if(there?, do: TwoDevices.start_for_tests!(devices))}
+        {:ok, peer: if(there?, do: SeveralDevices.start_for_tests!(devices))}
       end
 
       test "bytes of all types arrive as they are", %{peer: peer} do
         with_peer(peer, fn ->
-          before = TwoDevices.on(peer, :counted, [:uploaded_bytes_total])
-          assert TwoDevices.on(peer, :wrong, [unquote(i)]) == []
-          now = TwoDevices.on(peer, :counted, [:uploaded_bytes_total])
-          imported = TwoDevices.on(peer, :counted, [:imported_bytes_total])
+          before = SeveralDevices.on(peer, :counted, [:uploaded_bytes_total])
+          assert SeveralDevices.on(peer, :wrong, [unquote(i)]) == []
+          now = SeveralDevices.on(peer, :counted, [:uploaded_bytes_total])
+          imported = SeveralDevices.on(peer, :counted, [:imported_bytes_total])
           # Only the first device has had data of this VM.
           assert now[:nxvk_1] == before[:nxvk_1]
           assert imported[:nxvk_0] > 0 and imported[:nxvk_1] == imported[:nxvk_0]
@@ -30,7 +30,7 @@ defmodule NxVulkanGo.Distribution.DevicesTest do
 
       test "a transfer leaves nothing behind", %{peer: peer} do
         with_peer(peer, fn ->
-          {text, device, sum, values} = TwoDevices.on(peer, :transfer, [10_001])
+          {text, device, sum, values} = SeveralDevices.on(peer, :transfer, [10_001])
           assert text =~ "<deallocated>"
           assert {device, sum} == {1, 50_005_000.0}
           assert values <= 2
@@ -39,26 +39,26 @@ defmodule NxVulkanGo.Distribution.DevicesTest do
 
       test "errors come along", %{peer: peer} do
         with_peer(peer, fn ->
-          assert TwoDevices.on(peer, :fault) =~ ~r/index 9/
-          assert TwoDevices.on(peer, :mixed) =~ "are on different devices"
-          TwoDevices.set(peer, :check, :each)
-          assert TwoDevices.on(peer, :transfer, [100]) |> elem(2) == 4950.0
-          TwoDevices.set(peer, :check, :debug)
-          assert TwoDevices.on(peer, :transfer, [100]) |> elem(2) == 4950.0
+          assert SeveralDevices.on(peer, :fault) =~ ~r/index 9/
+          assert SeveralDevices.on(peer, :mixed) =~ "are on different devices"
+          SeveralDevices.set(peer, :check, :each)
+          assert SeveralDevices.on(peer, :transfer, [100]) |> elem(2) == 4950.0
+          SeveralDevices.set(peer, :check, :debug)
+          assert SeveralDevices.on(peer, :transfer, [100]) |> elem(2) == 4950.0
         end)
       end
 
       test "many processes in both directions at once", %{peer: peer} do
         with_peer(peer, fn ->
           expected = for n <- 1..20, do: [n + 20.0]
-          assert TwoDevices.on(peer, :ping_pong, [20, 10]) == expected
+          assert SeveralDevices.on(peer, :ping_pong, [20, 10]) == expected
         end)
       end
 
       test "a session that ends takes only what it has", %{peer: peer} do
         with_peer(peer, fn ->
           for device <- [0, 1] do
-            {sums, again, sessions} = TwoDevices.on(peer, :end_session, [device])
+            {sums, again, sessions} = SeveralDevices.on(peer, :end_session, [device])
             # A copy has the data, or the reason why they are gone.
             for sum <- sums, sum != [0.0, 1.0], do: assert(sum =~ ~r/restarted|has ended/)
             assert again == [0, 1, 2, 3, 4]
@@ -70,9 +70,9 @@ defmodule NxVulkanGo.Distribution.DevicesTest do
   end
 
   test "a copy is bounded by the limit of the session that gets it" do
-    peer = TwoDevices.start_for_tests!(["host", "host"])
-    TwoDevices.set(peer, :limit, 1_000_000)
-    {text, right?} = TwoDevices.on(peer, :beyond_limit, [600_000])
+    peer = SeveralDevices.start_for_tests!(["host", "host"])
+    SeveralDevices.set(peer, :limit, 1_000_000)
+    {text, right?} = SeveralDevices.on(peer, :beyond_limit, [600_000])
     assert text =~ "600000 bytes are needed, the session holds 600000 of its limit of 1000000"
     assert right?
   end

@@ -1,4 +1,4 @@
-defmodule NxVulkanGo.TwoDevices do
+defmodule NxVulkanGo.SeveralDevices do
   @moduledoc false
   # A VM whose server has several device servers, and what it does there.
 
