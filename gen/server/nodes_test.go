@@ -121,8 +121,11 @@ func TestImportBetweenNodes(t *testing.T) {
 				for i := range ones {
 					ones[i] = float32(i%1000 + round)
 				}
-				a.stream(tensor(id, ones...), importedFrom(id+1, n, b, id), add(id+2, n, id, id+1))
-				b.stream(tensor(id, ones...), importedFrom(id+1, n, a, id), add(id+2, n, id, id+1))
+				// An import waits a second for the instruction that makes its value, and an upload may take longer.
+				a.stream(tensor(id, ones...))
+				b.stream(tensor(id, ones...))
+				a.stream(importedFrom(id+1, n, b, id), add(id+2, n, id, id+1))
+				b.stream(importedFrom(id+1, n, a, id), add(id+2, n, id, id+1))
 				for i := range ones {
 					ones[i] *= 2
 				}
