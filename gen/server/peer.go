@@ -81,8 +81,9 @@ func (p *Peer) handle(message any) {
 	case dist.Message:
 		if n, ok := readNotice(m.Term); ok {
 			meshes := p.servers.meshesOn(nil)
-			p.servers.peers.heard(n.Node, m.Sender.Node)
-			meshes.Notify(n)
+			if p.servers.peers.heard(n.Node, m.Sender.Node) {
+				meshes.Notify(n)
+			}
 		}
 	case dist.Call:
 		p.answer(m)

@@ -30,27 +30,39 @@ type peers struct {
 func (p *peers) client(node string) (*link.Client, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.clients[node]
-	if c != nil && !c.Ended() {
+	if c := p.clients[node]; c != nil && !c.Ended() {
 		return c, nil
 	}
-	if c != nil {
-		c.Close()
+	for name, c := range p.clients { // a client may name nodes that are not there, and always others
+		if c.Ended() {
+			c.Close()
+			delete(p.clients, name)
+		}
 	}
 	c, err := p.links.Client(node)
 	if err != nil {
-		delete(p.clients, node)
 		return nil, err
 	}
 	p.clients[node] = c
 	return c, nil
 }
 
-// heard notes by which name a node talks to this one.
-func (p *peers) heard(node string, from gen.Atom) {
+// heard notes by which name a node talks to this one. It reports false where that name is of another host: the
+// links of a node have its host.
+func (p *peers) heard(node string, from gen.Atom) bool {
+	if gen.Atom(node).Host() != from.Host() {
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if _, known := p.talks[node]; !known && len(p.talks) >= wire.MaxRanks {
+		for one := range p.talks { // a mesh has no more nodes; others are not cut off, and end by themselves
+			delete(p.talks, one)
+			break
+		}
+	}
 	p.talks[node] = from
+	return true
 }
 
 // Cut implements mesh.Peers: answers on their way to a node that hangs hold memory of values.

@@ -30,7 +30,7 @@ const (
 	Left                 // the session of a rank has ended
 )
 
-// Place of a collective in a mesh.
+// Where is the place of a collective in a mesh.
 type Where struct {
 	Mesh        string
 	Named, Turn uint64 // the round
