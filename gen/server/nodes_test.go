@@ -217,8 +217,8 @@ func TestPeerNoise(t *testing.T) {
 	if err := <-alive; err != nil {
 		t.Fatal(err)
 	}
-	for len(answers) < 2000 { // every meet is answered, and most of the rest
-		time.Sleep(time.Millisecond)
+	for range 2000 { // every meet is answered, and most of the rest
+		<-answers
 	}
 	a.tensor(1, 5)
 	a.wantFloats(1, 5)
