@@ -22,9 +22,9 @@
 // computed in f32. A logit that overflows f16 in the region does not there. The expressions of the logits
 // are spliced into it, after a scale that it multiplies by itself. A mask that compares positions (causal,
 // windowed, from an offset on) leaves whole tiles out: the device evaluates it in their four corners. One that is
-// added does so if it is below −10³⁰, or in f16 below −6·10⁴, where logits are taken to be less than half of that. Rows for which a mask
-// leaves everything out see those tiles, too, unless the mask puts -Inf there. What is left out is not read, so
-// values that are Inf or NaN do not spoil a result there, as 0·Inf does in the region. Operands whose rows are
+// added does so if it is below −10³⁰, or in f16 below −6·10⁴; logits are taken to be less than half of that. Rows for
+// which a mask leaves everything out see those tiles, too, unless the mask puts -Inf there. What is left out is not
+// read, so values there that are Inf or NaN do not spoil a result, as 0·Inf does in the region. Operands whose rows are
 // no whole vectors of 16 bytes are copied first.
 //
 // For fewer than 16 queries, as a step of a generation has them, a workgroup has one query (fewJob). Teams of
@@ -32,12 +32,14 @@
 // workgroups share the keys of a query, and a second kernel joins what they give. Values of weight 0 are not read,
 // either. Keys and values are read where they lie, such as in a cache whose positions come before its heads.
 //
-// Model.go estimates when one kernel is faster than products and a softmax: on matrix hardware about always
-// from 128 queries on, and for few queries where they are not so many that keys had better be read once. By multiply-adds it is where the device could not store the scores, or takes more time to
-// move them than to compute: else products are faster, whose tiles are larger.
+// Model.go estimates when one kernel is faster than products and a softmax. On matrix hardware it nearly always is from
+// 128 queries on. For fewer than 16 queries it is, unless many queries share a key, so that products, which read
+// a key once for all of them, read less. By multiply-adds the one kernel is chosen where the device could not store the
+// scores, or would take more time to move them than to compute them; otherwise the larger tiles of products win.
+//
 // Gradients read the weights, so attention in them is not found.
 //
-// Work is 2·(D + E)·M·K operations for M queries and E columns of values, in shared memory of
-// about 13 KiB for each 64 queries; on matrix hardware 23 KiB for 128 queries of 64 columns. The package refuses to know models, caches and the policy of
-// an executor.
+// Work is 2·(D + E)·M·K operations for M queries and E columns of values, in shared memory of about 13 KiB for
+// each 64 queries; on matrix hardware 23 KiB for 128 queries of 64 columns. The package refuses to know models,
+// caches and the policy of an executor.
 package attention
