@@ -23,6 +23,7 @@
 #     --vocabulary 50257      --length  512                    (gpt2)
 #     --image      224        (resnet)           --units 1024  (mlp)
 #     --runs       10         timed runs; the median counts
+#     --warm       20         seconds of runs before them: meanwhile the fusions of the step are compiled
 #     --no-donate             keeps the state of before
 #     --explain               prints how a GPU would carry the step out instead, and runs nothing
 #     --profile               prints the parts of a step with the time that each takes on the device,
@@ -50,6 +51,7 @@ defmodule Training do
     image: :integer,
     units: :integer,
     runs: :integer,
+    warm: :integer,
     donate: :boolean,
     explain: :boolean,
     profile: :boolean,
@@ -69,6 +71,7 @@ defmodule Training do
     image: 224,
     units: 1024,
     runs: 10,
+    warm: 20,
     donate: true,
     explain: false,
     profile: false,
@@ -234,9 +237,14 @@ defmodule Training do
     step = Nx.Defn.jit(step, compiler: NxVulkanGo)
 
     # Until its fusions are compiled, a program runs one instruction after the other.
-    {_, state} = Enum.map_reduce(1..3, state, fn _, state -> time(o, step, data, state) end)
+    state = warm(o, step, data, state, System.monotonic_time(:second) + o.warm)
     {times, _} = Enum.map_reduce(1..o.runs, state, fn _, state -> time(o, step, data, state) end)
     line(o, %{ms: median(times), peak: NxVulkanGo.memory().device.peak})
+  end
+
+  defp warm(o, step, data, state, until) do
+    {_, state} = time(o, step, data, state)
+    if System.monotonic_time(:second) < until, do: warm(o, step, data, state, until), else: state
   end
 
   defp time(o, step, data, state) do
@@ -335,7 +343,7 @@ defmodule Training do
 
   defp line(o, result) do
     o
-    |> Map.drop([:explain, :profile, :runs, :top])
+    |> Map.drop([:explain, :profile, :runs, :top, :warm])
     |> Map.merge(result)
     |> Jason.encode!()
     |> IO.puts()
