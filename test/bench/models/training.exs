@@ -25,7 +25,9 @@
 #     --runs       10         timed runs; the median counts
 #     --no-donate             keeps the state of before
 #     --explain               prints how a GPU would carry the step out instead, and runs nothing
-#     --top        20         how many parts --explain lists, the costliest first
+#     --profile               prints the parts of a step with the time that each takes on the device,
+#                             apart from the others, and runs no step
+#     --top        20         how many kinds of parts these two list, the costliest first
 #
 # The result is one line of JSON. Measured: "ms" a step, and "peak", the most bytes of the device's
 # memory that were used. Explained: dispatches, bytes moved and estimated milliseconds, and the
@@ -50,6 +52,7 @@ defmodule Training do
     runs: :integer,
     donate: :boolean,
     explain: :boolean,
+    profile: :boolean,
     top: :integer
   ]
 
@@ -68,6 +71,7 @@ defmodule Training do
     runs: 10,
     donate: true,
     explain: false,
+    profile: false,
     top: 20
   }
 
@@ -81,10 +85,10 @@ defmodule Training do
     o = Map.put_new(o, :batch, Map.fetch!(@batches, o.model))
     {init, step} = step(o, o |> model() |> precision(o))
 
-    if o.explain do
-      explain(o, init, step)
-    else
-      measure(o, init, step)
+    cond do
+      o.explain -> explain(o, init, step)
+      o.profile -> profile(o, init, step)
+      true -> measure(o, init, step)
     end
   end
 
@@ -253,12 +257,11 @@ defmodule Training do
   defp median(list), do: Enum.at(Enum.sort(list), div(length(list), 2))
 
   defp explain(o, init, step) do
-    data = traced(fn -> data(o) end, [])
-    state = without_metrics(traced(init, [data, Axon.ModelState.empty()]))
-    %{parts: parts} = NxVulkanGo.explain(step, [data, state], target: :gpu)
-    params = bytes({data, state})
+    args = traced_args(o, init)
+    %{parts: parts} = NxVulkanGo.explain(step, args, target: :gpu)
+    params = bytes(List.to_tuple(args))
     kernels = Enum.flat_map(parts, & &1.kernels)
-    report(parts, o.top)
+    report(parts, &sum(&1.kernels, fn k -> k.seconds end), o.top)
 
     line(o, %{
       parts: Enum.count(parts, &(&1.kernels != [])),
@@ -272,16 +275,27 @@ defmodule Training do
     })
   end
 
+  defp profile(o, init, step) do
+    %{parts: parts} = NxVulkanGo.explain(step, traced_args(o, init), profile: true)
+    measured = Enum.filter(parts, & &1.measured)
+    report(measured, & &1.measured, o.top)
+    line(o, %{parts: length(measured), ms: 1000 * sum(measured, & &1.measured)})
+  end
+
+  defp traced_args(o, init) do
+    data = traced(fn -> data(o) end, [])
+    [data, without_metrics(traced(init, [data, Axon.ModelState.empty()]))]
+  end
+
   # The parts by their operations, those first that take the longest.
-  defp report(parts, top) do
+  defp report(parts, seconds, top) do
     parts
     |> Enum.filter(&(&1.kernels != []))
     |> Enum.group_by(&kind/1)
     |> Enum.map(fn {kind, parts} ->
       kernels = Enum.flat_map(parts, & &1.kernels)
 
-      {1000 * sum(kernels, & &1.seconds), length(parts), length(kernels),
-       sum(kernels, & &1.bytes), kind}
+      {1000 * sum(parts, seconds), length(parts), length(kernels), sum(kernels, & &1.bytes), kind}
     end)
     |> Enum.sort(:desc)
     |> Enum.take(top)
@@ -320,7 +334,11 @@ defmodule Training do
   defp sum(list, value), do: list |> Enum.map(value) |> Enum.sum()
 
   defp line(o, result) do
-    o |> Map.drop([:explain, :runs, :top]) |> Map.merge(result) |> Jason.encode!() |> IO.puts()
+    o
+    |> Map.drop([:explain, :profile, :runs, :top])
+    |> Map.merge(result)
+    |> Jason.encode!()
+    |> IO.puts()
   end
 end
 
