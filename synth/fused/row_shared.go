@@ -44,7 +44,7 @@ func (w *rowsWriter) shared() {
 	for i := range held {
 		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && !w.job.again && w.job.short == 0 && i == len(held)-1}
 		for range w.there() {
-			held[i].points = append(held[i].points, newPoint(w.job.fusion.Trace))
+			held[i].points = append(held[i].points, newPoint(w.job.fusion.DAG))
 		}
 	}
 	w.loadAll(held)

@@ -11,32 +11,32 @@ import (
 	"nxvk/synth/strided"
 )
 
-// NewTrace traces the results of a fusion.
-func NewTrace(u *Fusion, types func(ops.ID) ops.Type) (*Trace, error) {
+// NewDAG makes the expressions of the results of a fusion.
+func NewDAG(u *Fusion, types func(ops.ID) ops.Type) (*DAG, error) {
 	shape, axes := u.Outs[0].Type.Shape, []int(nil)
-	tr := &Trace{}
-	tr.of(u, types)
+	dag := &DAG{}
+	dag.of(u, types)
 	if in := u.FirstReduction(); in != nil {
-		shape, axes = tr.types(in.Ins[0].ID).Shape, in.Attrs[0]
-		tr.Layout = strided.NewReduction(shape, axes)
+		shape, axes = dag.types(in.Ins[0].ID).Shape, in.Attrs[0]
+		dag.Layout = strided.NewReduction(shape, axes)
 	}
 	put := u.LastUpdate()
 	if put != nil {
-		shape = tr.typeOf(put.Ins[UpdateBy]).Shape
+		shape = dag.typeOf(put.Ins[UpdateBy]).Shape
 	}
-	tr.space(shape, axes)
-	tr.Outs = make([]int, len(u.Outs))
-	return tr, tr.run(func() (err error) {
+	dag.space(shape, axes)
+	dag.Outs = make([]int, len(u.Outs))
+	return dag, dag.run(func() (err error) {
 		if put != nil {
-			tr.Outs[0], err = tr.update(put)
+			dag.Outs[0], err = dag.update(put)
 			return err
 		}
 		for i, o := range u.Outs {
-			at := tr.Full
+			at := dag.Full
 			if o.Type.Size() < shape.Size() {
-				at = tr.rows
+				at = dag.rows
 			}
-			if tr.Outs[i], err = tr.value(o.ID, at); err != nil {
+			if dag.Outs[i], err = dag.value(o.ID, at); err != nil {
 				return fmt.Errorf("result %d: %w", i, err)
 			}
 		}
@@ -44,8 +44,8 @@ func NewTrace(u *Fusion, types func(ops.ID) ops.Type) (*Trace, error) {
 	})
 }
 
-// of makes the trace one of the instructions of a fusion.
-func (tr *Trace) of(u *Fusion, types func(ops.ID) ops.Type) {
+// of has the DAG follow the instructions of a fusion.
+func (dag *DAG) of(u *Fusion, types func(ops.ID) ops.Type) {
 	type made struct {
 		in   *ops.Instr
 		Type *ops.Type
@@ -60,13 +60,13 @@ func (tr *Trace) of(u *Fusion, types func(ops.ID) ops.Type) {
 	}
 	ins, lits := u.numbers()
 	if in := u.Contraction(); in != nil {
-		tr.product, body[in.Outs[0].ID] = &in.Outs[0].ID, made{Type: &in.Outs[0].Type}
+		dag.product, body[in.Outs[0].ID] = &in.Outs[0].ID, made{Type: &in.Outs[0].Type}
 	}
-	tr.graph = func(id ops.ID) *ops.Instr { return body[id].in }
-	tr.number = func(id ops.ID) int { return ins[id] }
-	tr.position = func(id ops.ID) int { return body[id].at }
-	tr.literal = func(l *ops.Literal) int { return lits[l] }
-	tr.types = func(id ops.ID) ops.Type {
+	dag.graph = func(id ops.ID) *ops.Instr { return body[id].in }
+	dag.number = func(id ops.ID) int { return ins[id] }
+	dag.position = func(id ops.ID) int { return body[id].at }
+	dag.literal = func(l *ops.Literal) int { return lits[l] }
+	dag.types = func(id ops.ID) ops.Type {
 		if m, ok := body[id]; ok {
 			return *m.Type
 		}
@@ -74,10 +74,11 @@ func (tr *Trace) of(u *Fusion, types func(ops.ID) ops.Type) {
 	}
 }
 
-// Trace follows values back from the points of an iteration space to what is loaded there,
-// through elementwise operations and views. An element that is read twice at the same place
-// is computed once (common subexpressions).
-type Trace struct {
+// DAG has the expressions that a kernel computes at each point of an iteration space: loads are its leaves,
+// and Outs its roots. It follows values back through elementwise operations and views. An element that is
+// read twice at the same place is one expression (common subexpressions). The DAG of exp(x) / sum(exp(x)) has
+// a load of x, its exponential, the sum, and the quotient.
+type DAG struct {
 	Dims   []int             // of the iteration space, the kept ones first
 	Kept   int               // number of dimensions that are not reduced
 	Full   strided.View      // the view of a dense tensor with an element for each point
@@ -99,7 +100,7 @@ type Trace struct {
 	Checks    []lowering.Check
 	Update    *Update      // the store; nil where results are dense
 	checked   []*ops.Instr // of Checks
-	known     traceKeys
+	known     exprKeys
 	arena     arena
 }
 
@@ -147,13 +148,13 @@ type Expr struct {
 }
 
 // space sets the iteration space to a shape, whose axes are reduced.
-func (tr *Trace) space(s ops.Shape, axes []int) {
+func (dag *DAG) space(s ops.Shape, axes []int) {
 	if len(axes) == 0 {
-		tr.Dims, tr.Kept, tr.Full = append(tr.Dims[:0], s...), len(s), strided.Dense(s)
-		tr.rows = tr.Full
+		dag.Dims, dag.Kept, dag.Full = append(dag.Dims[:0], s...), len(s), strided.Dense(s)
+		dag.rows = dag.Full
 		return
 	}
-	tr.Dims, tr.Full = tr.Dims[:0], strided.View{}
+	dag.Dims, dag.Full = dag.Dims[:0], strided.View{}
 	strides := s.Strides()
 	reduced := make([]bool, len(s))
 	for _, a := range axes {
@@ -162,97 +163,97 @@ func (tr *Trace) space(s ops.Shape, axes []int) {
 	for _, want := range []bool{false, true} {
 		for i, d := range s {
 			if reduced[i] == want {
-				tr.Dims = append(tr.Dims, d)
-				tr.Full.Strides = append(tr.Full.Strides, strides[i])
+				dag.Dims = append(dag.Dims, d)
+				dag.Full.Strides = append(dag.Full.Strides, strides[i])
 			}
 		}
 		if !want {
-			tr.Kept = len(tr.Dims)
+			dag.Kept = len(dag.Dims)
 		}
 	}
-	tr.rows.Strides = append(ops.Shape(tr.Dims[:tr.Kept]).Strides(), make([]int, len(axes))...)
+	dag.rows.Strides = append(ops.Shape(dag.Dims[:dag.Kept]).Strides(), make([]int, len(axes))...)
 }
 
-// run traces with f, and again whenever a dimension must be split.
-func (tr *Trace) run(f func() error) error {
+// run adds expressions with f, and begins again whenever a dimension must be split.
+func (dag *DAG) run(f func() error) error {
 	for {
-		tr.Sources, tr.extraDims, tr.Exprs = tr.Sources[:0], nil, tr.Exprs[:0]
-		tr.Checks, tr.checked = nil, nil
-		tr.known.reset()
-		tr.arena.reset()
+		dag.Sources, dag.extraDims, dag.Exprs = dag.Sources[:0], nil, dag.Exprs[:0]
+		dag.Checks, dag.checked = nil, nil
+		dag.known.reset()
+		dag.arena.reset()
 		err := f()
 		var s *strided.SplitError
 		if !errors.As(err, &s) {
 			return err
 		}
-		tr.cut(s)
+		dag.cut(s)
 	}
 }
 
 // cut splits a dimension of the space in two.
-func (tr *Trace) cut(s *strided.SplitError) {
-	dims := append([]int{}, tr.Dims[:s.Dim]...)
-	dims = append(dims, tr.Dims[s.Dim]/s.Inner, s.Inner)
-	tr.Dims = append(dims, tr.Dims[s.Dim+1:]...)
-	tr.Full, tr.rows = tr.Full.Cut(s.Dim, s.Inner), tr.rows.Cut(s.Dim, s.Inner)
-	if s.Dim < tr.Kept {
-		tr.Kept++
+func (dag *DAG) cut(s *strided.SplitError) {
+	dims := append([]int{}, dag.Dims[:s.Dim]...)
+	dims = append(dims, dag.Dims[s.Dim]/s.Inner, s.Inner)
+	dag.Dims = append(dims, dag.Dims[s.Dim+1:]...)
+	dag.Full, dag.rows = dag.Full.Cut(s.Dim, s.Inner), dag.rows.Cut(s.Dim, s.Inner)
+	if s.Dim < dag.Kept {
+		dag.Kept++
 	}
 }
 
 // meet adds an expression under its key.
-func (tr *Trace) meet(at *traceKey, x Expr) int {
-	tr.Exprs = append(tr.Exprs, x)
-	tr.known.add(at, len(tr.Exprs)-1)
-	return len(tr.Exprs) - 1
+func (dag *DAG) meet(at *exprKey, x Expr) int {
+	dag.Exprs = append(dag.Exprs, x)
+	dag.known.add(at, len(dag.Exprs)-1)
+	return len(dag.Exprs) - 1
 }
 
 // value is the expression of the element of a value that view v leads to.
-func (tr *Trace) value(id ops.ID, v strided.View) (int, error) {
-	in := tr.graph(id)
+func (dag *DAG) value(id ops.ID, v strided.View) (int, error) {
+	in := dag.graph(id)
 	if in == nil {
-		return tr.load(id, v)
+		return dag.load(id, v)
 	}
-	if w, from, ok := tr.look(in); ok {
-		if tr.blocks != nil && tr.blocks(in) {
+	if w, from, ok := dag.look(in); ok {
+		if dag.blocks != nil && dag.blocks(in) {
 			return 0, &ViewError{id}
 		}
-		inner, err := tr.through(id, v, in.Outs[0].Type.Shape, w)
+		inner, err := dag.through(id, v, in.Outs[0].Type.Shape, w)
 		if err != nil {
 			return 0, err
 		}
-		return tr.value(from, inner)
+		return dag.value(from, inner)
 	}
 	switch {
 	case in.Op == ops.Slice:
-		return tr.slide(in, v)
+		return dag.slide(in, v)
 	case Gathers(in.Op):
-		return tr.gather(in, v)
+		return dag.gather(in, v)
 	}
 	at := keyOf(keyValue, uint64(id), v)
-	if i, ok := tr.known.find(&at); ok {
+	if i, ok := dag.known.find(&at); ok {
 		return i, nil
 	}
-	x, err := tr.computed(in, v)
+	x, err := dag.computed(in, v)
 	if err != nil {
 		return 0, err
 	}
-	return tr.meet(&at, x), nil
+	return dag.meet(&at, x), nil
 }
 
 // computed is an element of the result of an instruction that is no view.
-func (tr *Trace) computed(in *ops.Instr, v strided.View) (Expr, error) {
+func (dag *DAG) computed(in *ops.Instr, v strided.View) (Expr, error) {
 	switch {
 	case in.Op == ops.Pad:
-		return tr.pad(in, v)
+		return dag.pad(in, v)
 	case JoinsParts(in.Op):
-		return tr.joined(in, v)
+		return dag.joined(in, v)
 	case in.Op.Info().Kind == ops.Reduce:
-		return tr.fold(in, v)
+		return dag.fold(in, v)
 	case in.Op == ops.Iota || in.Op == ops.Eye:
-		return tr.index(in, v)
+		return dag.index(in, v)
 	}
-	return tr.apply(in, v)
+	return dag.apply(in, v)
 }
 
 // ViewError names the value at which strides cannot express the view.
@@ -262,41 +263,41 @@ type ViewError struct{ ID ops.ID }
 func (e *ViewError) Error() string { return fmt.Sprintf("%v of value %d", strided.ErrView, e.ID) }
 
 // look returns the view of an instruction that moves no data.
-func (tr *Trace) look(in *ops.Instr) (w strided.View, from ops.ID, ok bool) {
+func (dag *DAG) look(in *ops.Instr) (w strided.View, from ops.ID, ok bool) {
 	if len(in.Ins) == 0 || in.Ins[0].Lit != nil {
 		return strided.View{}, 0, false
 	}
 	from = in.Ins[0].ID
-	w, ok = strided.ViewOf(in, tr.types(from).Shape)
+	w, ok = strided.ViewOf(in, dag.types(from).Shape)
 	return w, from, ok
 }
 
 // load is the element of a value that lies in memory.
-func (tr *Trace) load(id ops.ID, v strided.View) (int, error) {
+func (dag *DAG) load(id ops.ID, v strided.View) (int, error) {
 	at := keyOf(keyLoad, uint64(id), v)
-	if i, ok := tr.known.find(&at); ok {
+	if i, ok := dag.known.find(&at); ok {
 		return i, nil
 	}
-	d := tr.types(id).DType
+	d := dag.types(id).DType
 	s := codegen.Source{View: v, Kind: codegen.FromContraction}
 	switch {
-	case tr.product == nil || id != *tr.product:
-		s = tr.placed(codegen.Source{Buffer: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: tr.number(id)}, d)}, v)
-	case !SameView(tr.Dims, v, tr.Full):
+	case dag.product == nil || id != *dag.product:
+		s = dag.placed(codegen.Source{Buffer: codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: dag.number(id)}, d)}, v)
+	case !SameView(dag.Dims, v, dag.Full):
 		return 0, &ViewError{id}
 	}
-	return tr.meet(&at, tr.from(s, d)), nil
+	return dag.meet(&at, dag.from(s, d)), nil
 }
 
 // from is the expression of a new source.
-func (tr *Trace) from(s codegen.Source, d ops.DType) Expr {
-	return Expr{Kind: ExprSource, Source: tr.add(s), Type: d, Full: tr.IsFull(s)}
+func (dag *DAG) from(s codegen.Source, d ops.DType) Expr {
+	return Expr{Kind: ExprSource, Source: dag.add(s), Type: d, Full: dag.IsFull(s)}
 }
 
 // IsFull reports whether a source differs along reduced dimensions.
-func (tr *Trace) IsFull(s codegen.Source) bool {
-	for i := tr.Kept; s.HasView() && i < len(tr.Dims); i++ {
-		if s.Strides[i] != 0 && tr.Dims[i] > 1 {
+func (dag *DAG) IsFull(s codegen.Source) bool {
+	for i := dag.Kept; s.HasView() && i < len(dag.Dims); i++ {
+		if s.Strides[i] != 0 && dag.Dims[i] > 1 {
 			return true
 		}
 	}
@@ -304,44 +305,44 @@ func (tr *Trace) IsFull(s codegen.Source) bool {
 }
 
 // lit is the source of a scalar literal in a type, as Args refers to it.
-func (tr *Trace) lit(l *ops.Literal, as ops.DType) int {
-	n := tr.literal(l)
+func (dag *DAG) lit(l *ops.Literal, as ops.DType) int {
+	n := dag.literal(l)
 	at := keyOf(keyLiteral, uint64(n)<<8|uint64(as), strided.View{})
-	if i, ok := tr.known.find(&at); ok {
+	if i, ok := dag.known.find(&at); ok {
 		return i
 	}
-	return tr.meet(&at, tr.from(codegen.Source{Kind: codegen.FromLiteral, Lit: codegen.Literal{Operand: n, As: as}}, as))
+	return dag.meet(&at, dag.from(codegen.Source{Kind: codegen.FromLiteral, Lit: codegen.Literal{Operand: n, As: as}}, as))
 }
 
 // apply is an elementwise operation: each operand is read through the shape of the result.
-func (tr *Trace) apply(in *ops.Instr, v strided.View) (Expr, error) {
+func (dag *DAG) apply(in *ops.Instr, v strided.View) (Expr, error) {
 	out := in.Outs[0].Type
 	x := Expr{Kind: ExprApply, In: in, Type: out.DType}
-	x.Types, x.Args = tr.arena.operands(len(in.Ins))
+	x.Types, x.Args = dag.arena.operands(len(in.Ins))
 	for _, o := range in.Ins {
-		x.Types = append(x.Types, tr.typeOf(o))
+		x.Types = append(x.Types, dag.typeOf(o))
 	}
 	for i, o := range in.Ins {
 		if _, ok := ConstantOperand(in, i); ok {
 			continue
 		}
 		if o.Lit != nil {
-			x.Args = append(x.Args, tr.lit(o.Lit, LiteralType(in, x.Types, i)))
+			x.Args = append(x.Args, dag.lit(o.Lit, LiteralType(in, x.Types, i)))
 			continue
 		}
 		inner, err := v, error(nil)
 		if !slices.Equal(x.Types[i].Shape, out.Shape) {
-			inner, err = tr.through(in.Outs[0].ID, v, out.Shape, strided.Broadcast(x.Types[i].Shape, out.Shape))
+			inner, err = dag.through(in.Outs[0].ID, v, out.Shape, strided.Broadcast(x.Types[i].Shape, out.Shape))
 		}
 		if err != nil {
 			return Expr{}, err
 		}
-		a, err := tr.value(o.ID, inner)
+		a, err := dag.value(o.ID, inner)
 		if err != nil {
 			return Expr{}, err
 		}
 		x.Args = append(x.Args, a)
-		x.Full = x.Full || tr.Exprs[a].Full
+		x.Full = x.Full || dag.Exprs[a].Full
 	}
 	return x, nil
 }
@@ -359,15 +360,15 @@ func LiteralType(in *ops.Instr, types []ops.Type, i int) ops.DType {
 }
 
 // fold is the result of a reduction that the kernel computes, one for every kept point.
-func (tr *Trace) fold(in *ops.Instr, v strided.View) (Expr, error) {
-	if !SameView(tr.Dims, v, tr.rows) {
+func (dag *DAG) fold(in *ops.Instr, v strided.View) (Expr, error) {
+	if !SameView(dag.Dims, v, dag.rows) {
 		return Expr{}, &ViewError{in.Outs[0].ID}
 	}
-	a, err := tr.value(in.Ins[0].ID, tr.Full)
+	a, err := dag.value(in.Ins[0].ID, dag.Full)
 	if err != nil {
 		return Expr{}, err
 	}
-	return Expr{Kind: ExprFold, In: in, Types: []ops.Type{tr.types(in.Ins[0].ID)}, Args: []int{a},
+	return Expr{Kind: ExprFold, In: in, Types: []ops.Type{dag.types(in.Ins[0].ID)}, Args: []int{a},
 		Type: in.Outs[0].Type.DType}, nil
 }
 
@@ -385,18 +386,18 @@ func SameView(dims []int, v, w strided.View) bool {
 }
 
 // index is an element that its coordinates determine, as of iota.
-func (tr *Trace) index(in *ops.Instr, v strided.View) (Expr, error) {
+func (dag *DAG) index(in *ops.Instr, v strided.View) (Expr, error) {
 	out := in.Outs[0].Type
 	x := Expr{Kind: ExprApply, In: in, Type: out.DType}
 	for _, strides := range codegen.Coordinates(in) {
-		inner, err := tr.through(in.Outs[0].ID, v, out.Shape, strided.View{Strides: strides})
+		inner, err := dag.through(in.Outs[0].ID, v, out.Shape, strided.View{Strides: strides})
 		if err != nil {
 			return Expr{}, err
 		}
-		s := tr.placed(codegen.Source{Kind: codegen.FromIndex}, inner)
-		tr.Exprs = append(tr.Exprs, tr.from(s, ops.Invalid))
-		x.Args = append(x.Args, len(tr.Exprs)-1)
-		x.Full = x.Full || tr.IsFull(s)
+		s := dag.placed(codegen.Source{Kind: codegen.FromIndex}, inner)
+		dag.Exprs = append(dag.Exprs, dag.from(s, ops.Invalid))
+		x.Args = append(x.Args, len(dag.Exprs)-1)
+		x.Full = x.Full || dag.IsFull(s)
 	}
 	return x, nil
 }
