@@ -2,7 +2,6 @@ package exec
 
 import (
 	"fmt"
-	"time"
 
 	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/exec/exchange"
@@ -25,26 +24,19 @@ import (
 // collective is a rank's part in a collective, at the front of a queue of its own, or of the queue that
 // makes its operand.
 type collective struct {
-	exec  *Executor
-	queue *Queue
-	owner *Queue // of whose session, or run, the result is
-	run   *run   // nil where it is of the stream
-	in    *wire.Instr
+	arrival
+	owner *Queue         // of whose session, or run, the result is
+	run   *run           // nil where it is of the stream
 	typ   ops.Type       // of the operand
 	arg   *store.Storage // held until the collective ends; the sender has a hold of its own
 
-	round  *mesh.Round
-	seq    int         // in the round
-	eager  bool        // the round is of this collective alone
-	entry  *mesh.Entry // nil before there is memory for the result
-	sender *devcopy.Sender
-	rank   *exchange.Rank // nil where the operand or the result is on the host
-	arrival
+	round   *mesh.Round
+	seq     int         // in the round
+	eager   bool        // the round is of this collective alone
+	entry   *mesh.Entry // nil before there is memory for the result
+	sender  *devcopy.Sender
 	sending bool
-	err     error
-	told    bool        // the other ranks know err
-	late    *time.Timer // ends it at the deadline of its session
-	ended   bool
+	told    bool // the other ranks know err
 }
 
 // JoinMesh gives a session a rank of a mesh, in place of the one that it had. done is called when everything
@@ -92,8 +84,8 @@ var errNoMesh = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 
 // communicate carries out a collective, from where it stands.
 func (e *Executor) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
-	if x, ok := q.incoming.(*collective); ok {
-		return x.step(q)
+	if q.incoming != nil {
+		return q.incoming.from.(*collective).step(q)
 	}
 	if q.from != nil && q.run == nil {
 		return e.newCollective(q, q, in, q.queue.At(0).round, true).step(q)
@@ -114,8 +106,8 @@ func (e *Executor) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
 
 // newCollective finds the operand of a collective of q, and makes it the request at the front of f.
 func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, eager bool) *collective {
-	x := &collective{exec: e, queue: f, owner: f, in: in, round: round, eager: eager}
-	f.incoming = x
+	x := &collective{arrival: arrival{exec: e, queue: f, in: in, what: "collective"}, owner: f, round: round, eager: eager}
+	x.from, f.incoming = x, &x.arrival
 	if q.run != nil {
 		x.owner, x.run = q, q.run
 	}
@@ -125,8 +117,8 @@ func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round,
 	} else {
 		x.seq = round.Next()
 	}
-	if d := f.Session.Deadline; d > 0 && x.run == nil {
-		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(wire.Late(d)) }) })
+	if x.run == nil {
+		x.bound()
 	}
 	return x
 }
@@ -172,7 +164,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 			return wait
 		}
 		if x.err == nil {
-			wait, x.err = x.take(x.exec, q, x.in.Outs[0].Type, x.done)
+			wait, x.err = x.take(q)
 		}
 		if wait != 0 {
 			return wait
@@ -296,68 +288,18 @@ func (x *collective) Fail(err error) {
 	x.fail(err)
 }
 
-// done notes that the result is there, or never will be.
-func (x *collective) done(err error) {
-	x.copied = true
-	if x.err == nil {
-		x.err = err
-	}
-	if x.ended {
-		x.letGo()
-		return
-	}
-	if err == nil { // another rank, or the device, has just brought the rest
-		x.exec.Resume(x.queue)
-		return
-	}
-	x.exec.cfg.Post(func() {
-		if !x.ended {
-			x.exec.Resume(x.queue)
-		}
-	})
-}
-
-// fail ends the collective with an error; the first one counts.
-func (x *collective) fail(err error) {
-	if x.ended || x.copied || x.err != nil {
-		return
-	}
-	x.err = err
+// abort implements origin.
+func (x *collective) abort(error) {
 	if x.sender != nil {
 		x.sender.Stop()
 	}
 	if !x.told {
 		x.tell()
 	}
-	if x.receiver != nil {
-		x.receiver.Fail(err)
-	}
 }
 
-// cancel ends the collective because its session does not want it any more.
-func (x *collective) cancel() {
-	x.fail(&wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the collective was cancelled")})
-	if x.receiver == nil {
-		x.exec.Resume(x.queue)
-	}
-}
-
-// drop ends the collective, and nobody goes on with it.
-func (x *collective) drop(err error) {
-	x.fail(err)
-	x.end()
-}
-
-func (x *collective) of() *wire.Instr    { return x.in }
-func (x *collective) arriving() *arrival { return &x.arrival }
-
-// end lets go of what the collective holds, once nothing uses it. What is being sent the sender holds.
-func (x *collective) end() {
-	x.ended = true
-	x.queue.incoming = nil
-	if x.late != nil {
-		x.late.Stop()
-	}
+// letGo implements origin. What is being sent the sender holds.
+func (x *collective) letGo() {
 	if x.eager {
 		x.round.End(x.err)
 	}
@@ -367,17 +309,5 @@ func (x *collective) end() {
 	if x.arg != nil {
 		x.arg.Drop()
 		x.arg = nil
-	}
-	if x.receiver == nil || x.copied {
-		x.letGo()
-	}
-}
-
-// letGo lets go of the memory of the result, and of what the device does for it.
-func (x *collective) letGo() {
-	x.release()
-	if x.rank != nil {
-		x.rank.End()
-		x.rank = nil
 	}
 }

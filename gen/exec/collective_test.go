@@ -392,7 +392,7 @@ var collectiveEnds = map[string]func(f *fleet){
 			if a.run != nil {
 				f.rigs[0].exec.interpreter.stop(a, a.run, wire.Late(time.Second))
 			} else if a.incoming != nil {
-				a.incoming.(*collective).fail(wire.Late(time.Second))
+				a.incoming.fail(wire.Late(time.Second))
 			}
 		}
 	},

@@ -61,11 +61,11 @@ func (ip *interpreter) cancel(q *Queue, ids []int) {
 func (ip *interpreter) cancelIn(q *Queue, ended map[ops.ID]bool) {
 	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	var underWay *run
-	var incoming incoming
+	var incoming *arrival
 	for i := range q.queue.All() {
 		in := q.queue.At(i).in
 		switch {
-		case in != nil && q.incoming != nil && q.incoming.of() == in:
+		case in != nil && q.incoming != nil && q.incoming.in == in:
 			if len(in.Outs) > 0 && ended[in.Outs[0].ID] {
 				incoming = q.incoming
 			}

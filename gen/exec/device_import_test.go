@@ -346,7 +346,7 @@ func TestDeviceImportEnds(t *testing.T) {
 		}},
 		{"deadline", wire.Deadline, func(p *pair, _, b *Queue) {
 			for _, f := range b.asyncs {
-				if x, ok := f.incoming.(*deviceImport); ok && x.receiver != nil {
+				if x := f.incoming; x != nil && x.receiver != nil {
 					x.fail(wire.Late(time.Second))
 				}
 			}

@@ -68,7 +68,7 @@ type Queue struct {
 
 	exports  map[*export]bool     // values of the session that other devices wait for
 	awaited  map[ops.ID][]*export // those of them that async runs will make
-	incoming incoming             // the import from another device, or the collective, at the front
+	incoming *arrival             // the import from another device, or the collective, at the front
 	place    *mesh.Place          // of the session in a mesh; nil where it is in none
 }
 
