@@ -240,6 +240,12 @@ func (x *collective) Device() mesh.Device {
 	return x
 }
 
+// Kind implements mesh.Device.
+func (x *collective) Kind() string {
+	i := x.exec.dev.Info()
+	return fmt.Sprint(i.VendorID, i.DeviceID, i.Driver, i.DriverInfo)
+}
+
 // Open makes the device ready, unless the operand is an error.
 func (x *collective) Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedule.Schedule, at int, ready func(*vulkan.Buffer, error)) {
 	if x.err != nil || x.ended {
