@@ -81,18 +81,15 @@ func (r *Rank) Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedule.Sch
 	}
 	for _, n := range sizes {
 		left++
-		r.prepare(n, s.Ranks(), one)
+		r.prepare(n, s.Ranks(), s.Results(), one)
 	}
 	one(nil)
 }
 
-// prepare makes the kernel that combines n bytes of each rank.
-func (r *Rank) prepare(n, ranks int, done func(error)) {
+// prepare makes the kernel that combines n bytes of each rank, to so many places.
+func (r *Rank) prepare(n, ranks, results int, done func(error)) {
 	elements := n / r.typ.DType.Size()
-	op, d, results := r.in.Combiner(), r.typ.DType, 1
-	if r.in.Op == ops.AllReduce {
-		results = 2
-	}
+	op, d := r.in.Combiner(), r.typ.DType
 	p := r.cfg.Kernels.Fusion(combinationKey(op, d, ranks, results, elements), lowerCombination(op, d, ranks, results, elements))
 	r.plans[n] = p
 	made := func() {

@@ -12,6 +12,8 @@ import (
 // Device is a rank whose operand and result are in the memory of a device. Its methods are called on the goroutine
 // of the Executor of its session.
 type Device interface {
+	// Kind is the model of the device and its driver: kernels of devices of one kind give the same bits.
+	Kind() string
 	// Open has the device import memory, unless it has that as a buffer already, and make ready what the schedule
 	// needs of the rank at a place of the group. ready is called once, with the buffer or with the reason why the
 	// device cannot take part.
@@ -50,12 +52,14 @@ func (c *call) share() *exchange {
 	if bytes <= HostBytes {
 		return nil
 	}
+	alike := true
 	for _, m := range c.parties {
 		if m.device == nil {
 			return nil
 		}
+		alike = alike && m.device.Kind() == c.parties[0].device.Kind()
 	}
-	s, ok := schedule.New(c.in.Op, len(c.group), bytes)
+	s, ok := schedule.New(c.in.Op, len(c.group), bytes, c.meeting.mesh.all.Options(c.in.Op, len(c.group), alike))
 	if !ok || c.in.Op == ops.AllReduce && c.t.Size() == 0 {
 		return nil
 	}
