@@ -49,6 +49,8 @@ defmodule NxVulkanGo.Nodes do
       "run",
       "--name",
       "#{name}",
+      "--log-level",
+      "error",
       "--exit-on-eof" | Enum.flat_map(devices, &["--device", &1])
     ]
 
