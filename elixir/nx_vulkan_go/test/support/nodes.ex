@@ -23,25 +23,38 @@ defmodule NxVulkanGo.Nodes do
         {server, devices, server(server, cookie, epmd, devices)}
       end
 
+    places =
+      for {server, devices, _} <- servers,
+          device <- 0..(length(devices) - 1),
+          do: [server: server, device: device]
+
+    {vm!(cookie, epmd, places), for({server, _, port} <- servers, do: {server, port})}
+  end
+
+  @doc "Starts another VM that uses the servers of one."
+  def another!(peer) do
+    {:ok, [[epmd]]} = :peer.call(peer, :init, :get_argument, [:epmd_port])
+    [cookie, places] = for key <- [:cookie, :mesh], do: configured(peer, key)
+    vm!(cookie, epmd, places)
+  end
+
+  defp configured(peer, key) do
+    {:ok, value} = :peer.call(peer, :application, :get_env, [:nx_vulkan_go, key])
+    value
+  end
+
+  defp vm!(cookie, epmd, places) do
     paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
     args = [~c"-epmd_port", ~c"#{epmd}" | paths]
     {:ok, peer, _} = :peer.start(%{connection: :standard_io, args: args})
     :ok = :peer.call(peer, :application, :set_env, [:logger, :level, :warning])
-
-    places =
-      for {server, devices, _} <- servers,
-          device <- indices(devices),
-          do: [server: server, device: device]
-
     SeveralDevices.set(peer, :vm_limit, 0)
     SeveralDevices.set(peer, :cookie, cookie)
     SeveralDevices.set(peer, :server, places |> hd() |> Keyword.fetch!(:server))
     SeveralDevices.set(peer, :mesh, places)
     {:ok, _} = :peer.call(peer, :application, :ensure_all_started, [:nx_vulkan_go], 30_000)
-    {peer, for({server, _, port} <- servers, do: {server, port})}
+    peer
   end
-
-  defp indices(devices), do: 0..(length(devices) - 1)
 
   # The server ends when its standard input does.
   defp server(name, cookie, epmd, devices) do

@@ -34,6 +34,26 @@ defmodule NxVulkanGo.Compiler.PlacesTest do
     assert on(peer, :configured, [[[1], [2], [3], [4], [5]]]) == [15, 15, 15, 15, 15]
   end
 
+  test "two VMs use the same places at once, and one goes on when the other ends", context do
+    %{peer: peer, names: [a, b, c]} = context
+    other = Nodes.another!(peer)
+    on_exit(fn -> Peer.stop(other) end)
+
+    lists = [
+      for({server, device} <- [{a, 0}, {b, 1}, {c, 0}], do: [server: server, device: device])
+    ]
+
+    both = for vm <- [peer, other], do: Task.async(fn -> on(vm, :turns, [lists, 20]) end)
+    assert Task.await_many(both, 120_000) == [[[12, 12, 12]], [[12, 12, 12]]]
+
+    busy = Task.async(fn -> on(peer, :turns, [lists, 60]) end)
+    gone = Task.async(fn -> catch_exit(on(other, :turns, [lists, 100_000])) end)
+    Process.sleep(300)
+    Peer.kill_9(other)
+    Task.await(gone)
+    assert Task.await(busy, 120_000) == [[12, 12, 12]]
+  end
+
   test "places that cannot be are an error before anything runs", %{peer: peer, names: [a, b, _]} do
     two = [[1], [2]]
     assert {ArgumentError, text} = on(peer, :sums, [[[server: a]], two])
