@@ -17,13 +17,13 @@ type chained struct {
 
 // chain is the program of the stages of a fusion; ok is false where no kernel has them all.
 func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c chained, ok bool) {
-	within := func(id ops.ID) ops.Type { return typeIn(u, id, types) }
+	inside := func(id ops.ID) ops.Type { return typeIn(u, id, types) }
 	held := map[ops.ID]int{} // the arrays of values that only later stages read
 	var arrays []codegen.Array
 	var list []codegen.Stage
 	for i := range u.Stages {
 		part := &u.Stages[i]
-		p, checks := stageProgram(part, within, t)
+		p, checks := stageProgram(part, inside, t)
 		if p == nil {
 			return c, false
 		}
@@ -41,10 +41,7 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 		list = append(list, stageOf(u, part, p, held, last))
 	}
 	c.Program, ok = codegen.Chain(t, list, arrays)
-	if !ok || len(c.Buffers) > fusion.MaxBuffers || codegen.Check(t, c.Program) != nil || codegen.PushSize(t, c.Program, true) > t.PushBytes() {
-		return c, false
-	}
-	return c, true
+	return c, ok && fits(c.Program, t)
 }
 
 // stageOf is a stage with the numbers that its operands have in the whole fusion.

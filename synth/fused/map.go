@@ -98,7 +98,10 @@ func flops(tr *fusion.Trace) int64 {
 
 // Lower plans a fusion of several instructions.
 func Lower(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
-	if len(u.Stages) > 0 {
+	switch {
+	case len(u.Abreast) > 0:
+		return lowerAbreast(u, types, t)
+	case len(u.Stages) > 0:
 		return lowerChain(u, types, t)
 	}
 	tr, err := fusion.NewTrace(u, types)

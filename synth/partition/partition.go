@@ -71,6 +71,8 @@ type Capabilities interface {
 	Tiles(transposition *ops.Instr, operand ops.Type, t *lowering.Target) bool
 	// Chains reports whether one kernel carries out the stages of a fusion.
 	Chains(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) bool
+	// Abreast reports whether one kernel carries out fusions that do not depend on one another.
+	Abreast(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) bool
 }
 
 // Partition partitions a graph into fusions, in an order that respects their
@@ -94,7 +96,7 @@ func (f *partitioner) partition() []fusion.Fusion {
 		f.visit(i)
 	}
 	f.fuseSiblings()
-	return f.chained(f.concatenated(f.fusions()))
+	return f.abreast(f.chained(f.concatenated(f.fusions())))
 }
 
 // survey classifies every instruction and finds its users.
