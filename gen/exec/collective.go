@@ -265,21 +265,20 @@ func (x *collective) Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedu
 	})
 }
 
-// Step has the device carry out commands.
-func (x *collective) Step(list []schedule.Command, done func(error)) {
-	if x.err == nil && !x.ended {
-		for i := range list {
-			x.exec.Counters.Exchanged += uint64(list[i].Crosses())
+// Step has the device carry out commands. What makes the result is in the order of the device with the last of them, so the
+// session goes on.
+func (x *collective) Step(list []schedule.Command, last bool, done func(error)) {
+	if x.err != nil || x.ended {
+		return
+	}
+	for i := range list {
+		x.exec.Counters.Exchanged += uint64(list[i].Crosses())
+	}
+	x.rank.Step(list, func() {
+		if last && x.err == nil && !x.ended {
+			x.receiver.Dismiss()
 		}
-		x.rank.Step(list, done)
-	}
-}
-
-// Done notes that the other ranks need nothing more of this one, and it nothing of them.
-func (x *collective) Done() {
-	if x.err == nil && !x.ended {
-		x.receiver.Dismiss()
-	}
+	}, done)
 }
 
 // Fail ends the collective with an error of another rank.

@@ -126,12 +126,15 @@ func (p *Place) Leave(cause error) {
 // closeWindows drops the memory that a rank shares, since the next session of the rank may be of another device.
 func (m *mesh) closeWindows(rank int, err error, after *actions) {
 	for key, w := range m.windows {
-		if x := w.busy; x != nil && slices.Contains(x.call.group, rank) {
+		if !w.has(rank) {
+			continue
+		}
+		delete(m.windows, key)
+		if x := w.busy; x != nil && !x.givenAll() {
 			x.call.fail(err, after)
 		}
-		if w.has(rank) {
+		if w.closed = true; w.busy == nil {
 			w.drop()
-			delete(m.windows, key)
 		}
 	}
 }
