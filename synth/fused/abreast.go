@@ -42,7 +42,7 @@ func partProgram(part *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.T
 		return stageProgram(part, func(id ops.ID) ops.Type { return typeIn(part, id, types) }, t)
 	}
 	c, ok := chain(part, types, t)
-	if !ok {
+	if !ok || c.before != nil {
 		return nil, nil
 	}
 	return c.Program, c.checks
