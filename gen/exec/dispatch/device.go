@@ -29,13 +29,7 @@ func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (w
 		}
 	}
 	updated := dp.updates(q, w, p)
-	total := int64(0)
-	for i, r := range w.In.Outs {
-		if updated.of(p, i) == nil {
-			total += int64(r.Type.Bytes())
-		}
-	}
-	if wait, err := dp.cfg.Memory.Reserve(q, total); wait != 0 || err != nil {
+	if wait, err := dp.cfg.Memory.Reserve(q, newBytes(w, p, updated)); wait != 0 || err != nil {
 		return wait, err
 	}
 	for _, m := range w.Args {
@@ -66,6 +60,16 @@ func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (w
 	}
 	dp.cfg.Counts.InPlace += uint64(rec.takeOver(updated))
 	return dp.record(q, rec)
+}
+
+// newBytes is the size of the results of work, but for those that take the memory of operands.
+func newBytes(w *placement.Work, p *kernels.Plan, updated updated) (n int64) {
+	for i, r := range w.In.Outs {
+		if updated.of(p, i) == nil {
+			n += int64(r.Type.Bytes())
+		}
+	}
+	return n
 }
 
 // deviceResults takes memory for the results and temporaries of a plan. Results of updates are to take that of
