@@ -21,6 +21,8 @@ type (
 	Needs  = fusion.Needs
 )
 
+func init() { fused.Parts = attention.Parts }
+
 // Fuse partitions a graph into fusions, in an order that respects their dependencies.
 // The same graph gives the same fusions.
 func Fuse(g *Graph, t *Target) []Fusion {
