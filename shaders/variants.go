@@ -79,6 +79,12 @@ func Variants() []Variant {
 			}
 		}
 	}
+	for _, e := range elements {
+		if e.define == "F32" || e.define == "U32" { // of the sums on matrix hardware
+			all = append(all, Variant{Name: "matrix_rest." + e.suffix + ".addresses", Source: "matrix_rest.comp",
+				Defines: []string{e.define, "ADDRESSES"}})
+		}
+	}
 	for _, m := range matrices {
 		all = append(all, Variant{
 			Name:    "matrix_" + m.source + "." + m.suffix + ".addresses",

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 
 	"nxvk/gen/exec/target"
 	"nxvk/ops"
@@ -88,10 +89,12 @@ func measure(b *testing.B, d *vulkan.Device, t *lowering.Target, x attention.Exa
 	for _, l := range s.Lits {
 		copy(s.Push[l.Offset:], x.Instr.Ins[l.Operand].Lit.Data)
 	}
+	start := time.Now()
 	pipe, err := target.Compile(d, s.Kernel)
 	if err != nil {
 		b.Fatal(err)
 	}
+	ready := time.Since(start)
 	var args []vulkan.Arg
 	for _, a := range s.Args {
 		typ := x.Instr.Outs[0].Type
@@ -124,11 +127,12 @@ func measure(b *testing.B, d *vulkan.Device, t *lowering.Target, x attention.Exa
 			b.Fatal(err)
 		}
 	}
-	run() // the driver may compile
+	run() // the device wakes up
 	for b.Loop() {
 		run()
 	}
 	b.ReportMetric(float64(s.Flops)*together*float64(b.N)/b.Elapsed().Seconds()/1e12, "TFLOP/s")
+	b.ReportMetric(ready.Seconds()*1e3, "ms-ready")
 	b.ReportMetric(0, "ns/op")
 }
 
