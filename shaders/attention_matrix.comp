@@ -18,7 +18,7 @@
 // exponentials of up to 2^SLACK are summed, which costs no accuracy. The loads of `places` tell an
 // invocation the row and the column of its elements where a mask, an edge or a new maximum needs them.
 //
-// Weights become operands of the second product in registers where operands lie as sums do, and by
+// Weights become operands of the second product in registers where operands lie as sums do (ALIKE), and by
 // way of shared memory elsewhere.
 
 const float LOG2E = 1.44269504;
@@ -106,25 +106,13 @@ void main() {
         slices[e / ROW_K * PITCH_K + x] = x < p.depth ? p.q.v[base_q + y * p.at_q.row + x] : uvec4(0);
     }
     for (uint e = gl_LocalInvocationIndex; e < MM * MN; e += THREADS) places[e / 4][e % 4] = e;
-    for (uint e = lane; e < MM * MN / 2; e += SUBGROUP) WORD(own + e) = nearest(vec2(2 * e, 2 * e + 1));
     barrier();
     MatrixA fq[FM * DK];
     [[unroll]] for (uint i = 0; i < FM; i++)
         [[unroll]] for (uint k = 0; k < DK; k++)
             coopMatLoad(fq[i * DK + k], slices, (warp * FM + i) * MM * PITCH_K + k * MN / E, PITCH_K, gl_CooperativeMatrixLayoutRowMajor);
 
-    // Operands lie as sums do if each invocation finds the same numbers in both.
     Sums at;
-    coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-    bool alike;
-    {
-        MatrixA same;
-        coopMatLoad(same, scratch, own / 4, MN / 8, gl_CooperativeMatrixLayoutRowMajor);
-        alike = same.length() == at.length();
-        [[unroll]] for (uint c = 0; c < at.length(); c++) alike = alike && float(same[c]) == at[c];
-    }
-    const bool direct = ALIKE || !BY_MEMORY && subgroupAll(alike);
-    together();
 
     Sums sum[FM * DV], most[FM], total[FM];
     [[unroll]] for (uint i = 0; i < FM; i++) {
@@ -210,7 +198,7 @@ void main() {
                             total[i][c] += x;
                         }
                     }
-                    if (direct) {
+                    if (ALIKE) {
                         [[unroll]] for (uint j = 0; j < KT; j++)
                             [[unroll]] for (uint c = 0; c < at.length(); c++) weights[i * KT + j][c] = OT(s[i * KT + j][c]);
                     } else {

@@ -31,8 +31,7 @@ const together = 10
 var tiles = []attention.MatrixTile{{}, {FM: 2, Warps: 4, Keys: 64}, {FM: 1, Warps: 8, Keys: 64}, {FM: 2, Warps: 4, Keys: 32}, {FM: 1, Warps: 8, Keys: 32},
 	{FM: 1, Warps: 4, Keys: 64}, {FM: 1, Warps: 4, Keys: 32}, {FM: 2, Warps: 8, Keys: 64}, {FM: 2, Warps: 2, Keys: 64}, {FM: 1, Warps: 8, Keys: 128}}
 
-// BenchmarkMatrix measures tiles with all masks, weights that go by way of shared memory, and kernels that do not
-// look how operands lie. Run it with
+// BenchmarkMatrix measures tiles with all masks, and weights that go by way of shared memory. Run it with
 // -test.benchtime 30x or so; a device at rest needs some tenths of a second to reach its speed.
 func BenchmarkMatrix(b *testing.B) {
 	d, err := vulkan.Open(os.Getenv("NXVK_DEVICE"), vulkan.Options{Watchdog: -1})
@@ -61,11 +60,6 @@ func BenchmarkMatrix(b *testing.B) {
 				b.Run(fmt.Sprintf("%v/%d/%s/by memory", typ, size, mask), func(b *testing.B) {
 					attention.ByMemory = true
 					defer func() { attention.ByMemory = false }()
-					measure(b, d, &t, x)
-				})
-				b.Run(fmt.Sprintf("%v/%d/%s/alike", typ, size, mask), func(b *testing.B) {
-					attention.Alike = true
-					defer func() { attention.Alike = false }()
 					measure(b, d, &t, x)
 				})
 			}
