@@ -4,6 +4,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth/attention"
 	"nxvk/synth/codegen"
+	"nxvk/synth/dot"
 	"nxvk/synth/fused"
 	"nxvk/synth/fusion"
 	"nxvk/synth/graph"
@@ -27,8 +28,8 @@ func Fuse(g *Graph, t *Target) []Fusion {
 }
 
 // Rewrite is a region with instructions that a GPU fuses better: indices of rows are compared with
-// positions, products of few vectors compute their matrix, and those that are transposed exchange their
-// operands; see package graph. t may be nil.
+// positions, products of few vectors compute their matrix, those that are transposed exchange their
+// operands, and those of f32 and bf16 are two of bf16; see package graph. t may be nil.
 func Rewrite(r *ops.Region, t *Target) *ops.Region {
 	if t == nil || t.CPU {
 		return r
@@ -41,6 +42,9 @@ func Rewrite(r *ops.Region, t *Target) *ops.Region {
 	}
 	if t.Allows(lowering.RuleSwap) {
 		r = graph.Swap(r)
+	}
+	if t.Allows(lowering.RuleSplit) {
+		r = graph.Split(r, func(in *ops.Instr, types []ops.Type) bool { return dot.SplitPays(in, types, t) })
 	}
 	return r
 }

@@ -54,7 +54,7 @@ var rules = map[string][]string{
 	"nxvk/node/archive":       {"nxvk/node/archive"},
 	"nxvk/node/bench/sweep":   {"nxvk/node/bench/sweep", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/...", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/..."},
 	"nxvk/node/bench/program": {"nxvk/node/bench/program", "nxvk/synth/graph", "nxvk/ops/..."},
-	"nxvk/node/bench/mesh":    {"nxvk/node/bench/mesh", "nxvk/gen/...", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
+	"nxvk/node/bench/mesh":    {"nxvk/node/bench/mesh", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/...", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/...", "golang.org/x/sys/..."},
 	"nxvk/node/epmd":          {"nxvk/node/epmd"},
 	"nxvk/node/dist":          {"nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/etf", ergo, "github.com/rs/..."},
 	"nxvk/node/dist/...":      {"nxvk/gen/etf"},

@@ -2,6 +2,8 @@ package vulkan
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"testing"
 
@@ -60,6 +62,63 @@ func BenchmarkSubmit1000(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/dispatch")
 	b.ReportMetric(float64(d.Stats().SubmitTime.Nanoseconds())/float64(d.Stats().Dispatches), "ns-submit/dispatch")
+}
+
+// BenchmarkQueue measures what the device takes for a small kernel among others, by its clock: 960 kernels that
+// depend on one another or do not, in submissions of several sizes.
+func BenchmarkQueue(b *testing.B) {
+	for _, dependent := range []bool{true, false} {
+		for _, size := range []int{960, 240, 60} {
+			b.Run(fmt.Sprintf("dependent=%v/submission=%d", dependent, size), func(b *testing.B) { benchQueue(b, dependent, size) })
+		}
+	}
+}
+
+func benchQueue(b *testing.B, dependent bool, size int) {
+	const all, each = 960, 4096
+	d := openBench(b)
+	if !d.Info().Features.Timestamps {
+		b.Skip("no timestamps")
+	}
+	p := affine(b, d, !d.Info().Bindings)
+	x, y := must(d.Alloc(all*each))(b), must(d.Alloc(all*each))(b)
+	times := must(d.AllocHost(16))(b)
+	s := d.Stream()
+	push := affinePush(each/4, 1, 1)
+	ticks := 0.0
+	stamp := func(i int) {
+		if err := s.Timestamp(Arg{Buffer: times, Offset: 8 * i}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		var last Ticket
+		for i := range all {
+			if i == 0 {
+				stamp(0)
+			}
+			part := func(a Access) Arg { return Arg{Offset: i * each, Size: each, Access: a} }
+			out, in := part(Write), part(Read)
+			out.Buffer, in.Buffer = x, y
+			if dependent {
+				out.Offset, in.Offset = 0, 0
+				x, y = y, x
+			}
+			if err := s.Dispatch(p, []Arg{out, in}, push, 4, 1, 1); err != nil {
+				b.Fatal(err)
+			}
+			if i == all-1 {
+				stamp(1)
+			}
+			if (i+1)%size == 0 {
+				last = must(s.Submit())(b)
+			}
+		}
+		wait(b, d, last)
+		data := times.Bytes()
+		ticks += float64(binary.LittleEndian.Uint64(data[8:]) - binary.LittleEndian.Uint64(data))
+	}
+	b.ReportMetric(ticks*d.Info().Limits.TimestampPeriod/float64(b.N)/all, "ns-device/dispatch")
 }
 
 // BenchmarkReplay measures the recording of 1,000 dependent kernels into a

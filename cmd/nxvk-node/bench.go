@@ -22,7 +22,8 @@ const measurements = `
   crowd     reads of one session beside others that multiply matrices without pause
   devices   copies of values from one device to another, one way and both ways
   mesh      copies, all_reduce and a step of training on several devices; bench mesh --help lists its flags
-  share     the same through the distribution, and the shares of the sessions; needs Erlang
+  nodes     an upload to a node, an import from another one, and an all_reduce among several nodes of this machine
+  share     reads of one session beside others as clients on a BEAM see them, and the shares of the sessions; needs Erlang
   sampler   leapfrog steps and draws of the No-U-Turn sampler`
 
 // benchOptions are the flags of bench.
@@ -30,6 +31,7 @@ type benchOptions struct {
 	ops               benchmark.OpsConfig // its device and format are those of all
 	crowd             benchmark.CrowdConfig
 	devices           benchmark.DevicesConfig
+	nodes             benchmark.NodesConfig
 	to                string // the other device of devices
 	sessions, seconds int
 }
@@ -54,6 +56,9 @@ func bench(ctx context.Context, args []string) error {
 	f.DurationVar(&o.crowd.Time, "time", 5*time.Second, "crowd: `duration` of each part of the measurement")
 	f.StringVar(&o.to, "to", "", "devices: the other `device` (default: the second one of the machine, or the first one again)")
 	f.IntVar(&o.devices.Bytes, "bytes", 1<<30, "devices: `bytes` of the largest value")
+	f.IntVar(&o.nodes.Count, "nodes", 2, "nodes: `number` of nodes, two or more")
+	f.IntVar(&o.nodes.Bytes, "value", 64<<20, "nodes: `bytes` of each value")
+	f.IntVar(&o.nodes.Rounds, "rounds", 10, "nodes: `number` of times that each is measured; the least time counts")
 	if err := f.parse(args); err != nil {
 		return err
 	}
@@ -72,6 +77,9 @@ func bench(ctx context.Context, args []string) error {
 	var err error
 	if o.ops.Format, err = benchmark.ParseFormat(*format); err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if o.nodes.Count < 2 || o.nodes.Bytes < 4 {
+		return fmt.Errorf("%w: --nodes is 2 or more, --value 4 or more", errUsage)
 	}
 	o.crowd.Device = o.ops.Device
 	return o.measure(ctx, f.Arg(0))
@@ -99,6 +107,9 @@ func (o *benchOptions) measure(ctx context.Context, name string) error {
 		return benchmark.Beside(ctx, round)
 	case "beside-round":
 		return benchmark.BesideRound(device, format)
+	case "nodes":
+		o.nodes.Device, o.nodes.Format = device, format
+		return benchmark.Nodes(ctx, o.nodes)
 	case "sampler":
 		return benchmark.Sampler(ctx, device, format)
 	case "devices":

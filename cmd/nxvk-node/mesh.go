@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"nxvk/gen/exec/mesh/schedule"
 	"nxvk/node/bench/mesh"
 	"nxvk/vulkan"
 )
@@ -24,6 +27,9 @@ func benchMesh(ctx context.Context, args []string) error {
 	f.DurationVar(&c.Time, "time", time.Second, "`duration` for which each row is measured at least")
 	f.BoolVar(&c.Bus, "bus", false, "measure the buses of the devices alone: by copy queues and by kernels, with imported and allocated memory, by the size of chunks and their number")
 	queues := f.String("copy-queues", "", "`families` and numbers of the queues for copies, such as 1.0,4.0, in place of those of the device")
+	rows := f.String("rows", "", "measure only what a regular `expression` finds: copy, all_reduce, step; of a bus such as 'both copy imported 8388608 ×4 on 2'")
+	way := f.String("schedule", "", "`way` of an all_reduce of two devices: divided, direct or swapped (default: that which a node takes)")
+	chunk := f.Int("chunk", 0, "`bytes` of an operand that a step of an all_reduce moves (default: by its size)")
 	f.BoolVar(&c.JSON, "json", false, "print a JSON line for each row")
 	if err := f.parse(args); err != nil {
 		return err
@@ -40,6 +46,17 @@ func benchMesh(ctx context.Context, args []string) error {
 			return fmt.Errorf("--copy-queues %s: a queue is FAMILY.NUMBER, such as 1.0", text)
 		}
 		c.CopyQueues = append(c.CopyQueues, q)
+	}
+	var err error
+	if c.Rows, err = regexp.Compile(*rows); err != nil {
+		return fmt.Errorf("--rows: %w", err)
+	}
+	if *way != "" || *chunk > 0 {
+		i := slices.Index([]string{"divided", "direct", "swapped"}, *way)
+		if i < 0 {
+			return fmt.Errorf("--schedule %s: it is divided, direct or swapped", *way)
+		}
+		c.Schedule = &schedule.Options{Way: schedule.Way(i), Chunk: *chunk}
 	}
 	if len(c.Devices) == 0 {
 		infos, err := vulkan.Devices()

@@ -1,33 +1,55 @@
 package exec
 
 import (
+	"fmt"
+	"time"
+
 	"nxvk/gen/exec/devcopy"
+	"nxvk/gen/exec/exchange"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
-	"nxvk/ops"
 )
 
-// incoming is the request at the front of a queue whose result comes from other devices.
-type incoming interface {
-	of() *wire.Instr
-	arriving() *arrival
-	cancel()    // its session does not want it any more
-	drop(error) // nobody goes on with it
+// origin is what brings the value of an arrival: an import or a collective.
+type origin interface {
+	abort(err error) // the arrival ends without the value
+	letGo()          // nobody waits for the value any more, whether it is there or not
 }
 
-// arrival is a value on its way from other devices: its memory here, and what copies into that.
+// arrival is a value on its way from other devices, the request at the front of a queue: its memory here, what
+// copies into that, and how it ends. The first error counts. Memory is held until nothing copies into it any more,
+// although the session may have gone on by then.
 type arrival struct {
+	exec  *sharing
+	queue *Queue
+	in    *wire.Instr
+	what  string // what its origin is called in errors
+	from  origin
+
 	receiver *devcopy.Receiver // nil before there is memory for the value
 	feed     *feed.Feed        // what the device does for it; nil where the host keeps the value
+	rank     *exchange.Rank    // what this device does in a collective; nil elsewhere, or where a rank's values are on the host
 	mem      *store.Storage    // of the value here, held
 	copies   bool              // the device only copies it; kernels make nothing of it
 	copied   bool              // the receiver uses no memory any more
+
+	err   error
+	late  *time.Timer // ends it at the deadline of its session
+	ended bool
 }
 
-// take takes memory for a value of a type. done is called once the value is there, or never will be.
-func (a *arrival) take(e *Executor, q *Queue, t ops.Type, done func(error)) (wait queue.Wait, err error) {
+// bound ends the arrival at the deadline of its session.
+func (a *arrival) bound() {
+	if d := a.queue.Session.Deadline; d > 0 {
+		a.late = time.AfterFunc(d, func() { a.exec.cfg.Post(func() { a.fail(wire.Late(d)) }) })
+	}
+}
+
+// take takes memory for the value. Once that is there, or never will be, its queue goes on.
+func (a *arrival) take(q *Queue) (wait queue.Wait, err error) {
+	e, t := a.exec, a.in.Outs[0].Type
 	if wait, err := e.memory.Reserve(q, int64(t.Bytes())); wait != 0 || err != nil {
 		return wait, err
 	}
@@ -58,12 +80,72 @@ func (a *arrival) take(e *Executor, q *Queue, t ops.Type, done func(error)) (wai
 	q.Session.Charge(a.mem, int64(t.Bytes()))
 	a.receiver = devcopy.NewReceiver(devcopy.Config{
 		Copy: func(to, from []byte, then func(error)) { e.transfers.CopyApart(q, to, from, then) },
-		Post: e.cfg.Post, Error: e.DeviceError, Done: done,
+		Post: e.cfg.Post, Error: e.DeviceError, Done: a.done,
 	}, target, t.Bytes())
 	return 0, nil
 }
 
-// release lets go of the memory. The session holds that of a value that it has.
+// done notes that the value is there, or never will be.
+func (a *arrival) done(err error) {
+	a.copied = true
+	if a.err == nil {
+		a.err = err
+	}
+	if a.ended {
+		a.release()
+		return
+	}
+	if err == nil { // another device, or this one, has just brought the rest
+		a.exec.Resume(a.queue)
+		return
+	}
+	a.exec.cfg.Post(func() {
+		if !a.ended {
+			a.exec.Resume(a.queue)
+		}
+	})
+}
+
+// fail ends the arrival with an error, unless it has ended.
+func (a *arrival) fail(err error) {
+	if a.ended || a.copied || a.err != nil {
+		return
+	}
+	a.err = err
+	a.from.abort(err)
+	if a.receiver != nil {
+		a.receiver.Fail(err)
+	}
+}
+
+// cancel ends the arrival because its session does not want it any more.
+func (a *arrival) cancel() {
+	a.fail(&wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the %s was cancelled", a.what)})
+	if a.receiver == nil {
+		a.exec.Resume(a.queue)
+	}
+}
+
+// drop ends the arrival, and nobody goes on with it.
+func (a *arrival) drop(err error) {
+	a.fail(err)
+	a.end()
+}
+
+// end lets go of what the arrival holds, once nothing uses it.
+func (a *arrival) end() {
+	a.ended = true
+	a.queue.incoming = nil
+	if a.late != nil {
+		a.late.Stop()
+	}
+	a.from.letGo()
+	if a.receiver == nil || a.copied {
+		a.release()
+	}
+}
+
+// release lets go of the memory, and of what the device does for it. The session holds that of a value that it has.
 func (a *arrival) release() {
 	if a.mem != nil {
 		a.mem.Drop()
@@ -73,14 +155,16 @@ func (a *arrival) release() {
 		a.feed.End()
 		a.feed = nil
 	}
+	if a.rank != nil {
+		a.rank.End()
+		a.rank = nil
+	}
 }
 
 // allocFeed returns the feed whose memory a queue takes.
-func (e *Executor) allocFeed(q *Queue) *feed.Feed {
-	if q.incoming != nil {
-		if a := q.incoming.arriving(); a.feed != nil {
-			return a.feed
-		}
+func (e *sharing) allocFeed(q *Queue) *feed.Feed {
+	if a := q.incoming; a != nil && a.feed != nil {
+		return a.feed
 	}
 	return e.Feed(q)
 }

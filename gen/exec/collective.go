@@ -2,7 +2,6 @@ package exec
 
 import (
 	"fmt"
-	"time"
 
 	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/exec/exchange"
@@ -25,31 +24,24 @@ import (
 // collective is a rank's part in a collective, at the front of a queue of its own, or of the queue that
 // makes its operand.
 type collective struct {
-	exec  *Executor
-	queue *Queue
-	owner *Queue // of whose session, or run, the result is
-	run   *run   // nil where it is of the stream
-	in    *wire.Instr
+	arrival
+	owner *Queue         // of whose session, or run, the result is
+	run   *run           // nil where it is of the stream
 	typ   ops.Type       // of the operand
 	arg   *store.Storage // held until the collective ends; the sender has a hold of its own
 
-	round  *mesh.Round
-	seq    int         // in the round
-	eager  bool        // the round is of this collective alone
-	entry  *mesh.Entry // nil before there is memory for the result
-	sender *devcopy.Sender
-	rank   *exchange.Rank // nil where the operand or the result is on the host
-	arrival
+	round   *mesh.Round
+	seq     int         // in the round
+	eager   bool        // the round is of this collective alone
+	entry   *mesh.Entry // nil before there is memory for the result
+	sender  *devcopy.Sender
 	sending bool
-	err     error
-	told    bool        // the other ranks know err
-	late    *time.Timer // ends it at the deadline of its session
-	ended   bool
+	told    bool // the other ranks know err
 }
 
 // JoinMesh gives a session a rank of a mesh, in place of the one that it had. done is called when everything
 // before has been carried out.
-func (e *Executor) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
+func (e *sharing) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
 	e.Do(q, func(q *Queue) queue.Wait {
 		if len(o.Nodes) == 0 {
 			done(e.join(q, o))
@@ -67,7 +59,7 @@ func (e *Executor) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
 	})
 }
 
-func (e *Executor) join(q *Queue, o wire.Mesh) error {
+func (e *sharing) join(q *Queue, o wire.Mesh) error {
 	if q.place != nil && q.place.Is(o.ID, o.Rank, o.Size) {
 		return nil
 	}
@@ -91,9 +83,9 @@ var errNoMesh = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 	"the session is in no mesh: open it with the option mesh, and name the round of a run with collectives")}
 
 // communicate carries out a collective, from where it stands.
-func (e *Executor) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
-	if x, ok := q.incoming.(*collective); ok {
-		return x.step(q)
+func (e *sharing) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
+	if q.incoming != nil {
+		return q.incoming.from.(*collective).step(q)
 	}
 	if q.from != nil && q.run == nil {
 		return e.newCollective(q, q, in, q.queue.At(0).round, true).step(q)
@@ -113,9 +105,9 @@ func (e *Executor) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
 }
 
 // newCollective finds the operand of a collective of q, and makes it the request at the front of f.
-func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, eager bool) *collective {
-	x := &collective{exec: e, queue: f, owner: f, in: in, round: round, eager: eager}
-	f.incoming = x
+func (e *sharing) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, eager bool) *collective {
+	x := &collective{arrival: arrival{exec: e, queue: f, in: in, what: "collective"}, owner: f, round: round, eager: eager}
+	x.from, f.incoming = x, &x.arrival
 	if q.run != nil {
 		x.owner, x.run = q, q.run
 	}
@@ -125,18 +117,18 @@ func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round,
 	} else {
 		x.seq = round.Next()
 	}
-	if d := f.Session.Deadline; d > 0 && x.run == nil {
-		x.late = time.AfterFunc(d, func() { e.cfg.Post(func() { x.fail(wire.Late(d)) }) })
+	if x.run == nil {
+		x.bound()
 	}
 	return x
 }
 
 // operandOf returns the operand of an instruction that has one, with a hold on its memory.
-func (e *Executor) operandOf(q *Queue, in *wire.Instr) (t ops.Type, m *store.Storage, err error) {
+func (e *sharing) operandOf(q *Queue, in *wire.Instr) (t ops.Type, m *store.Storage, err error) {
 	if in.Err != nil {
 		return t, nil, in.Err
 	}
-	w, err := e.gather(q, in)
+	w, err := q.gather(in)
 	defer w.Release()
 	if err != nil {
 		return t, nil, err
@@ -172,7 +164,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 			return wait
 		}
 		if x.err == nil {
-			wait, x.err = x.take(x.exec, q, x.in.Outs[0].Type, x.done)
+			wait, x.err = x.take(q)
 		}
 		if wait != 0 {
 			return wait
@@ -188,7 +180,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	}
 	x.end()
 	if x.run != nil {
-		x.run.arrived(x.exec, x)
+		x.run.arrived(x)
 	}
 	return 0
 }
@@ -248,6 +240,12 @@ func (x *collective) Device() mesh.Device {
 	return x
 }
 
+// Kind implements mesh.Device.
+func (x *collective) Kind() string {
+	i := x.exec.dev.Info()
+	return fmt.Sprint(i.VendorID, i.DeviceID, i.Driver, i.DriverInfo)
+}
+
 // Open makes the device ready, unless the operand is an error.
 func (x *collective) Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedule.Schedule, at int, ready func(*vulkan.Buffer, error)) {
 	if x.err != nil || x.ended {
@@ -267,21 +265,20 @@ func (x *collective) Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedu
 	})
 }
 
-// Step has the device carry out commands.
-func (x *collective) Step(list []schedule.Command, done func(error)) {
-	if x.err == nil && !x.ended {
-		for i := range list {
-			x.exec.Counters.Exchanged += uint64(list[i].Crosses())
+// Step has the device carry out commands. What makes the result is in the order of the device with the last of them, so the
+// session goes on.
+func (x *collective) Step(list []schedule.Command, last bool, done func(error)) {
+	if x.err != nil || x.ended {
+		return
+	}
+	for i := range list {
+		x.exec.Counters.Exchanged += uint64(list[i].Crosses())
+	}
+	x.rank.Step(list, func() {
+		if last && x.err == nil && !x.ended {
+			x.receiver.Dismiss()
 		}
-		x.rank.Step(list, done)
-	}
-}
-
-// Done notes that the other ranks need nothing more of this one, and it nothing of them.
-func (x *collective) Done() {
-	if x.err == nil && !x.ended {
-		x.receiver.Dismiss()
-	}
+	}, done)
 }
 
 // Fail ends the collective with an error of another rank.
@@ -290,68 +287,18 @@ func (x *collective) Fail(err error) {
 	x.fail(err)
 }
 
-// done notes that the result is there, or never will be.
-func (x *collective) done(err error) {
-	x.copied = true
-	if x.err == nil {
-		x.err = err
-	}
-	if x.ended {
-		x.letGo()
-		return
-	}
-	if err == nil { // another rank, or the device, has just brought the rest
-		x.exec.Resume(x.queue)
-		return
-	}
-	x.exec.cfg.Post(func() {
-		if !x.ended {
-			x.exec.Resume(x.queue)
-		}
-	})
-}
-
-// fail ends the collective with an error; the first one counts.
-func (x *collective) fail(err error) {
-	if x.ended || x.copied || x.err != nil {
-		return
-	}
-	x.err = err
+// abort implements origin.
+func (x *collective) abort(error) {
 	if x.sender != nil {
 		x.sender.Stop()
 	}
 	if !x.told {
 		x.tell()
 	}
-	if x.receiver != nil {
-		x.receiver.Fail(err)
-	}
 }
 
-// cancel ends the collective because its session does not want it any more.
-func (x *collective) cancel() {
-	x.fail(&wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the collective was cancelled")})
-	if x.receiver == nil {
-		x.exec.Resume(x.queue)
-	}
-}
-
-// drop ends the collective, and nobody goes on with it.
-func (x *collective) drop(err error) {
-	x.fail(err)
-	x.end()
-}
-
-func (x *collective) of() *wire.Instr    { return x.in }
-func (x *collective) arriving() *arrival { return &x.arrival }
-
-// end lets go of what the collective holds, once nothing uses it. What is being sent the sender holds.
-func (x *collective) end() {
-	x.ended = true
-	x.queue.incoming = nil
-	if x.late != nil {
-		x.late.Stop()
-	}
+// letGo implements origin. What is being sent the sender holds.
+func (x *collective) letGo() {
 	if x.eager {
 		x.round.End(x.err)
 	}
@@ -361,17 +308,5 @@ func (x *collective) end() {
 	if x.arg != nil {
 		x.arg.Drop()
 		x.arg = nil
-	}
-	if x.receiver == nil || x.copied {
-		x.letGo()
-	}
-}
-
-// letGo lets go of the memory of the result, and of what the device does for it.
-func (x *collective) letGo() {
-	x.release()
-	if x.rank != nil {
-		x.rank.End()
-		x.rank = nil
 	}
 }

@@ -198,3 +198,42 @@ func TestSharedEnds(t *testing.T) {
 		})
 	}
 }
+
+// TestSharedLeaves: a session that ends as soon as it has its result leaves the others theirs, although their devices,
+// and its own, are not done.
+func TestSharedLeaves(t *testing.T) {
+	f := exchanging(t, "GPU device GPU")
+	rng := rand.New(rand.NewPCG(17, 25))
+	for round := range 12 {
+		for rank, q := range f.qs {
+			f.rigs[rank].exec.End(q.Session)
+		}
+		f.open(fmt.Sprint("leaves ", round))
+		typ := f32(40_000 + rng.IntN(800_000))
+		one := bytes.Repeat([]byte{0, 0, 0x80, 0x3f}, typ.Size())
+		for rank, r := range f.rigs {
+			f.tensor(rank, 1, typ, one)
+			r.Do(f.qs[rank], ops.AllReduce, 2, typ, [][]int{f.all(), {0}}, ref(1))
+		}
+		gone := rng.IntN(len(f.rigs))
+		told := false
+		f.rigs[gone].exec.Describe(f.qs[gone], 2, func(_ ops.Type, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			told = true
+		})
+		f.rigs[gone].Until(func() bool { return told })
+		f.rigs[gone].exec.End(f.qs[gone].Session)
+		for rank, r := range f.rigs {
+			if rank == gone {
+				continue
+			}
+			got, err := r.bytesOf(f.qs[rank], 2)
+			if err != nil || f32At(got, 0) != 3 || f32At(got, typ.Size()-1) != 3 {
+				t.Fatalf("round %d: rank %d after rank %d has left: %v", round, rank, gone, err)
+			}
+		}
+	}
+	f.idle()
+}

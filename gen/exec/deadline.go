@@ -27,7 +27,7 @@ func (q *Queue) effort(p *kernels.Plan) *feed.Effort {
 func (ip *interpreter) bound(q *Queue, r *run) {
 	if d := q.Session.Deadline; d > 0 {
 		r.late = time.AfterFunc(d, func() {
-			ip.exec.cfg.Post(func() {
+			ip.cfg.Post(func() {
 				if q.run == r {
 					ip.stop(q, r, wire.Late(d))
 				}
@@ -61,11 +61,11 @@ func (ip *interpreter) cancel(q *Queue, ids []int) {
 func (ip *interpreter) cancelIn(q *Queue, ended map[ops.ID]bool) {
 	gone := &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	var underWay *run
-	var incoming incoming
+	var incoming *arrival
 	for i := range q.queue.All() {
 		in := q.queue.At(i).in
 		switch {
-		case in != nil && q.incoming != nil && q.incoming.of() == in:
+		case in != nil && q.incoming != nil && q.incoming.in == in:
 			if len(in.Outs) > 0 && ended[in.Outs[0].ID] {
 				incoming = q.incoming
 			}
@@ -95,11 +95,11 @@ func (ip *interpreter) stop(q *Queue, r *run, err error) {
 	q.job.Stop()
 	if q.incoming != nil {
 		q.incoming.drop(err)
-		ip.exec.Resume(q)
+		ip.Resume(q)
 	}
-	r.giveUp(ip.exec, err)
+	r.giveUp(err)
 	if r.call != nil || q.waits == queue.ForMesh {
 		r.call = nil
-		ip.exec.Resume(q)
+		ip.Resume(q)
 	}
 }

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"fmt"
-	"time"
 
 	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/exec/queue"
@@ -59,19 +58,12 @@ func (d *deviceSource) Stop() { d.server.Ask(func(*Executor) { d.sender.Stop() }
 
 // deviceImport is an import from another device or node, the request at the front of a queue of its own.
 type deviceImport struct {
-	exec  *Executor
-	queue *Queue
-	in    *wire.Instr
-
-	source Source // nil before the value is offered
 	arrival
-	err   error
-	late  *time.Timer // ends it at the deadline of its session
-	ended bool
+	source Source // nil before the value is offered
 }
 
 // importFromDevice begins the import of a value that a session of another device has.
-func (e *Executor) importFromDevice(q *Queue, in *wire.Instr) {
+func (e *sharing) importFromDevice(q *Queue, in *wire.Instr) {
 	var from Server
 	s := in.Shared
 	switch {
@@ -90,8 +82,8 @@ func (e *Executor) importFromDevice(q *Queue, in *wire.Instr) {
 		}
 	}
 	f := q.startAsync()
-	x := &deviceImport{exec: e, queue: f, in: in, arrival: arrival{copies: true}}
-	f.incoming = x
+	x := &deviceImport{arrival: arrival{exec: e, queue: f, in: in, what: "import", copies: true}}
+	x.from, f.incoming = x, &x.arrival
 	f.expect(in.Outs)
 	f.push(request{task: x.step, in: in})
 	if from == nil {
@@ -173,12 +165,10 @@ func (x *deviceImport) step(q *Queue) (wait queue.Wait) {
 
 // begin takes memory for the value and has the other device send it.
 func (x *deviceImport) begin(q *Queue) (wait queue.Wait, err error) {
-	if wait, err := x.take(x.exec, q, x.in.Outs[0].Type, x.done); wait != 0 || err != nil {
+	if wait, err := x.take(q); wait != 0 || err != nil {
 		return wait, err
 	}
-	if d := q.Session.Deadline; d > 0 {
-		x.late = time.AfterFunc(d, func() { x.exec.cfg.Post(func() { x.fail(wire.Late(d)) }) })
-	}
+	x.bound()
 	x.start()
 	return 0, nil
 }
@@ -195,62 +185,12 @@ func (x *deviceImport) start() {
 	})
 }
 
-func (x *deviceImport) of() *wire.Instr    { return x.in }
-func (x *deviceImport) arriving() *arrival { return &x.arrival }
+// abort implements origin. What the source still sends is let go.
+func (x *deviceImport) abort(error) {}
 
-// done notes that the value is there, or never will be.
-func (x *deviceImport) done(err error) {
-	x.copied = true
-	if x.err == nil {
-		x.err = err
-	}
-	if x.ended {
-		x.release()
-		return
-	}
-	x.exec.cfg.Post(func() {
-		if !x.ended {
-			x.exec.Resume(x.queue)
-		}
-	})
-}
-
-// fail ends the import with an error; the first one counts.
-func (x *deviceImport) fail(err error) {
-	if x.ended || x.copied || x.err != nil {
-		return
-	}
-	x.err = err
-	if x.receiver != nil {
-		x.receiver.Fail(err)
-	}
-}
-
-// cancel ends the import because its session does not want it any more.
-func (x *deviceImport) cancel() {
-	x.fail(&wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the import was cancelled")})
-	if x.receiver == nil {
-		x.exec.Resume(x.queue)
-	}
-}
-
-// drop ends the import, and nobody goes on with it.
-func (x *deviceImport) drop(err error) {
-	x.fail(err)
-	x.end()
-}
-
-// end lets go of what the import holds, once nothing uses it.
-func (x *deviceImport) end() {
-	x.ended = true
-	x.queue.incoming = nil
-	if x.late != nil {
-		x.late.Stop()
-	}
+// letGo implements origin.
+func (x *deviceImport) letGo() {
 	if x.source != nil {
 		x.source.Stop()
-	}
-	if x.receiver == nil || x.copied {
-		x.release()
 	}
 }

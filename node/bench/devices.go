@@ -22,7 +22,7 @@ type DevicesConfig struct {
 // Devices measures values that one device imports from another one of the node: one way, the other way,
 // and both ways at once. A copy begins when the value is there and ends when the importer has it.
 func Devices(ctx context.Context, c DevicesConfig) error {
-	sides, err := mesh.Open(c.Devices[:], nil)
+	sides, err := mesh.Open(c.Devices[:], nil, nil)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
 // Package bench has the measurements of nxvk-node bench. Wire and Share start a cluster: this
-// program as a node, and BEAMs that talk to it and to each other. The others use the executor
+// program as a node, and BEAMs that talk to it and to each other. Nodes starts several nodes. The others use the executor
 // that serves clients, in this process: Ops measures operations and programs, Sampler the
 // No-U-Turn sampler, Crowd sessions that compete for the device, Devices copies between devices. Cold, Starts and Beside run
 // this program again for each round, so that nothing is compiled before.

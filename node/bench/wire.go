@@ -38,8 +38,18 @@ func Wire(ctx context.Context, f Format) error {
 	return inCluster(ctx, &cluster{module: "wire", source: wireSource}, func(c *cluster) error { return c.wire(f) })
 }
 
-// inCluster measures in a cluster, with its files in a folder of their own.
+// inCluster measures in a cluster with BEAMs.
 func inCluster(ctx context.Context, c *cluster, measure func(*cluster) error) error {
+	return inDir(ctx, c, func(c *cluster) error {
+		if err := c.compile(); err != nil {
+			return err
+		}
+		return measure(c)
+	})
+}
+
+// inDir measures in a cluster, with its files in a folder of their own.
+func inDir(ctx context.Context, c *cluster, measure func(*cluster) error) error {
 	dir, err := os.MkdirTemp("", "nxvk-bench-")
 	if err != nil {
 		return err
@@ -84,9 +94,8 @@ func (c *cluster) name(role string) string {
 	return fmt.Sprintf("nxvk_bench_%s_%d@127.0.0.1", role, c.pid)
 }
 
-// prepare compiles the Erlang module and makes a cookie, where only this user
-// reads it.
-func (c *cluster) prepare() error {
+// compile compiles the Erlang module.
+func (c *cluster) compile() error {
 	source := filepath.Join(c.dir, c.module+".erl")
 	if err := os.WriteFile(source, c.source, 0o600); err != nil {
 		return err
@@ -94,7 +103,15 @@ func (c *cluster) prepare() error {
 	if out, err := exec.CommandContext(c.ctx, "erlc", "-o", c.dir, source).CombinedOutput(); err != nil {
 		return fmt.Errorf("compile the Erlang side (nxvk-node doctor says how to install Erlang): %w\n%s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(c.dir, ".erlang.cookie"), []byte(rand.Text()), 0o400); err != nil {
+	return nil
+}
+
+// cookieFile is where the cookie of the cluster is.
+func (c *cluster) cookieFile() string { return filepath.Join(c.dir, ".erlang.cookie") }
+
+// prepare makes a cookie, where only this user reads it, and finds a port.
+func (c *cluster) prepare() error {
+	if err := os.WriteFile(c.cookieFile(), []byte(rand.Text()), 0o400); err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -107,12 +124,15 @@ func (c *cluster) prepare() error {
 }
 
 // node starts this program as a node, and waits until it serves.
-func (c *cluster) node() (*process, error) {
+func (c *cluster) node() (*process, error) { return c.nodeAs("node") }
+
+// nodeAs is node by another name.
+func (c *cluster) nodeAs(role string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	argv := []string{"run", "--name", c.name("node"), "--cookie-file", filepath.Join(c.dir, ".erlang.cookie"),
+	argv := []string{"run", "--name", c.name(role), "--cookie-file", c.cookieFile(),
 		"--log-level", "error", "--exit-on-eof"}
 	if c.device != "" {
 		argv = append(argv, "--device", c.device)

@@ -105,7 +105,7 @@ func (c *chain) write(e *Emitter) error {
 		o.Buffers, o.places = s.Buffers, nil
 		for _, a := range s.Held {
 			if a == InMemory {
-				o.places = append(o.places, buffer)
+				o.places = append(o.places, e.place(buffer))
 				buffer++
 			} else {
 				o.places = append(o.places, -1-shared[a])

@@ -112,7 +112,18 @@ func Build(t *lowering.Target, p *Program, fixed bool) (*kernel.Kernel, error) {
 	}
 	k := e.Kernel()
 	VerifyKernel(k)
+	if n := sharedBytes(k); t.SharedMemory > 0 && n > t.SharedMemory {
+		return nil, lowering.Unsupported("workgroups of %d bytes of shared memory", n)
+	}
 	return k, checkTypes(t, k)
+}
+
+// sharedBytes is the shared memory of a workgroup.
+func sharedBytes(k *kernel.Kernel) (n int) {
+	for _, s := range k.Shared {
+		n += s.Len * kernel.TypeSize(s.Type)
+	}
+	return n
 }
 
 // checkTypes reports whether the device computes in all types of a kernel.

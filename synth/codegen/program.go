@@ -81,8 +81,9 @@ type Emitter struct {
 	Buffers   []Buffer
 	places    []int // of buffers, where the emitter is that of a stage; see place
 
-	repeats bool         // a workgroup carries out the workgroups of the program one after the other:
-	group   kernel.Value // this one
+	repeats bool          // a workgroup carries out the workgroups of the program one after the other, or those of
+	group   kernel.Value  // several programs: this one
+	shared  *sharedArrays // nil where the program has its own
 }
 
 // NextNumber returns the next number, in the order of Program.Numbers.

@@ -17,13 +17,13 @@ type chained struct {
 
 // chain is the program of the stages of a fusion; ok is false where no kernel has them all.
 func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c chained, ok bool) {
-	within := func(id ops.ID) ops.Type { return typeIn(u, id, types) }
+	inside := func(id ops.ID) ops.Type { return typeIn(u, id, types) }
 	held := map[ops.ID]int{} // the arrays of values that only later stages read
 	var arrays []codegen.Array
 	var list []codegen.Stage
 	for i := range u.Stages {
 		part := &u.Stages[i]
-		p, checks := stageProgram(part, within, t)
+		p, checks := stageProgram(part, inside, t)
 		if p == nil {
 			return c, false
 		}
@@ -41,10 +41,7 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 		list = append(list, stageOf(u, part, p, held, last))
 	}
 	c.Program, ok = codegen.Chain(t, list, arrays)
-	if !ok || len(c.Buffers) > fusion.MaxBuffers || codegen.Check(t, c.Program) != nil || codegen.PushSize(t, c.Program, true) > t.PushBytes() {
-		return c, false
-	}
-	return c, true
+	return c, ok && fits(c.Program, t)
 }
 
 // stageOf is a stage with the numbers that its operands have in the whole fusion.
@@ -96,26 +93,26 @@ func stageProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Tar
 	if u.Contraction() != nil {
 		return vectorProgram(u, types, t), nil
 	}
-	tr, err := fusion.NewTrace(u, types)
+	dag, err := fusion.NewDAG(u, types)
 	if err != nil {
 		return nil, nil
 	}
 	var programs []*codegen.Program
 	switch {
-	case tr.Update != nil:
-		programs = updateJob(u, tr, t).Programs(t)
+	case dag.Update != nil:
+		programs = updateJob(u, dag, t).Programs(t)
 	case u.FirstReduction() != nil:
-		f := newFolded(u, tr)
+		f := newFolded(u, dag)
 		if held, ok := f.rowsHeld(t); ok {
 			programs = append(programs, f.inRows(held).program(t))
 		}
 	default:
-		programs = ElementwiseJob(tr, u, t).Programs(t)
+		programs = ElementwiseJob(dag, u, t).Programs(t)
 	}
 	if len(programs) != 1 {
 		return nil, nil
 	}
-	return programs[0], tr.Checks
+	return programs[0], dag.Checks
 }
 
 // Chains reports whether one kernel carries out the stages of a fusion.

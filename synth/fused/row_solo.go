@@ -28,7 +28,7 @@ func (w *rowsWriter) solo() {
 
 // points computes the needed expressions of a four that differ along the row.
 func (w *rowsWriter) points(n *needs, four kernel.Value) []*point {
-	ps := newPoints(w.job.fusion.Trace, w.there())
+	ps := newPoints(w.job.fusion.DAG, w.there())
 	for i := range w.job.fusion.Exprs {
 		x := &w.job.fusion.Exprs[i]
 		switch {
@@ -50,7 +50,7 @@ func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 	for _, k := range ks {
 		args = append(args, w.job.fusion.Exprs[w.job.fusion.folds[k]].Args[0])
 	}
-	r, n := w.only(ks), needed(w.job.fusion.Trace, args)
+	r, n := w.only(ks), needed(w.job.fusion.DAG, args)
 	parts, each := w.job.Order.Parts, r.Width()
 	cells := strided.Lanes * each
 	fold := func(acc []kernel.Value, part int, four kernel.Value) {
@@ -87,7 +87,7 @@ func (w *rowsWriter) storeAll() {
 	if len(wide) == 0 {
 		return
 	}
-	n := needed(w.job.fusion.Trace, wide)
+	n := needed(w.job.fusion.DAG, wide)
 	w.inside = true
 	w.For(w.Index(0), w.Fours, w.Index(1), func(four kernel.Value) { w.storeFour(four, w.points(n, four), false) })
 	w.lastFour(func() { w.storeFour(w.Fours, w.points(n, w.Fours), false) })

@@ -54,6 +54,10 @@ type Fusion struct {
 	// Stages are fusions whose instructions are those of Body, where a workgroup of one kernel carries out several,
 	// one after the other: each but the last as a whole. Outs are the results of the last.
 	Stages []Fusion
+
+	// Abreast are fusions that do not depend on one another, whose instructions are those of Body, where one kernel
+	// carries them out: each workgroup a part of one of them.
+	Abreast []Fusion
 }
 
 // Why explains a fusion.

@@ -15,9 +15,20 @@ func (u *Fusion) StagesOrSelf() []Fusion {
 }
 
 // GatherStages makes the body and the operands of a fusion of those of its stages.
-func (u *Fusion) GatherStages() {
+func (u *Fusion) GatherStages() { u.gather(u.Stages) }
+
+// GatherAbreast makes the body, the operands and the results of a fusion of those that are abreast in it. Some of them
+// may compute the same values.
+func (u *Fusion) GatherAbreast() {
+	u.gather(u.Abreast)
+	for i := range u.Abreast {
+		u.Outs = append(u.Outs, u.Abreast[i].Outs...)
+	}
+}
+
+func (u *Fusion) gather(parts []Fusion) {
 	made, held := map[ops.ID]bool{}, map[ops.ID]bool{}
-	for _, s := range u.Stages {
+	for _, s := range parts {
 		for _, in := range s.Body {
 			if !made[in.Outs[0].ID] {
 				u.Body = append(u.Body, in)

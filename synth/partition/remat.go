@@ -11,20 +11,22 @@ import (
 type remat struct {
 	cost   int   // primitive operations an element
 	reads  []int // nodes and, below zero, parameters that it reads from memory
-	tensor int   // how many of them have more than one element
+	tensor int   // how many of them have about as many elements as it has itself
 }
 
 // A value is recomputed where it is read, rather than stored once and loaded, if that
-// takes few operations an element and reads at most one tensor. A scalar may take
-// more, because it would be a dispatch of its own.
+// takes few operations an element and reads at most one tensor. A small tensor, whose elements are
+// read so often that caches hold them, as the means of a batch norm, does not count. A scalar may take
+// more operations, because it would be a dispatch of its own.
 const (
 	cheapElement = 16
 	cheapScalar  = 256
+	manyReaders  = 64 // elements that read one of a small tensor
 )
 
 // rematOf adds up the cost of recomputing a node.
 func (f *partitioner) rematOf(n *node) remat {
-	p := remat{cost: fusion.Cost(f.t, n.in, f.typesOf(n.in))}
+	p, size := remat{cost: fusion.Cost(f.t, n.in, f.typesOf(n.in))}, n.in.Outs[0].Type.Size()
 	for _, o := range n.in.Ins {
 		if o.Lit != nil {
 			continue
@@ -33,21 +35,22 @@ func (f *partitioner) rematOf(n *node) remat {
 		if j >= 0 && f.through(&f.nodes[j]) {
 			p.cost += f.nodes[j].remat.cost
 			for _, r := range f.nodes[j].remat.reads {
-				p.read(f, r)
+				p.read(f, r, size)
 			}
 			continue
 		}
-		p.read(f, j)
+		p.read(f, j, size)
 	}
 	return p
 }
 
-func (p *remat) read(f *partitioner, j int) {
+// read adds a value that a node of so many elements reads.
+func (p *remat) read(f *partitioner, j, size int) {
 	if slices.Contains(p.reads, j) {
 		return
 	}
 	p.reads = append(p.reads, j)
-	if f.sizeOf(j) > 1 {
+	if n := f.sizeOf(j); n > 1 && n*manyReaders > size {
 		p.tensor++
 	}
 }

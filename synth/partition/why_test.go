@@ -40,7 +40,7 @@ func TestExplainFusions(t *testing.T) {
 			x := g.Param(ops.F32, 8, 64)
 			e := g.Do(ops.Exp, ops.F32, g.Do(ops.Subtract, ops.F32, x, g.Do(ops.ReduceMax, ops.F32, x, rows)))
 			return g.Do(ops.Divide, ops.F32, e, g.Do(ops.Sum, ops.F32, e, rows))
-		}, "by (multi, rows)\n"},
+		}, "by (pointwise, multi, rows)\n"},
 		{"a sort", synthtest.GPU, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, g.Param(ops.F32, 300), g.Param(ops.F32, 300)))
 			return g.Do(ops.Tanh, ops.F32, g.Do(ops.Sort, ops.F32, x, synthtest.Attrs{{0}, {0}, {0}}))
@@ -49,7 +49,7 @@ func TestExplainFusions(t *testing.T) {
 			x := g.Param(ops.F32, 2, 1<<20)
 			s := g.Do(ops.Sum, ops.F32, g.Do(ops.Tanh, ops.F32, x), rows)
 			return g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, g.Param(ops.F32, 2, 1<<20), s))
-		}, "by (reduce_in)\nbefore add: it needs the whole reduction first; a row is too long for the registers of one kernel\nby (pointwise)\n"},
+		}, "by (reduce_in)\nbefore tanh: it needs the whole reduction first; a row is too long for the registers of one kernel\nby (pointwise)\n"},
 		{"another shape", synthtest.GPU, func(g *synthtest.Sketch) ops.Operand {
 			x := g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, g.Param(ops.F32, 300), g.Param(ops.F32, 300)))
 			return g.Do(ops.Tanh, ops.F32, g.Do(ops.Add, ops.F32, x, g.Param(ops.F32, 40, 300)))

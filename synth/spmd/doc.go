@@ -7,6 +7,8 @@
 // instruction is carried out on the parts. A factor of operands alone is contracted: an all_reduce follows. An
 // operation without a rule is carried out whole on every rank.
 //
+// Reductions then begin as early as they can, small ones together, and what needs them comes late (order.go).
+//
 // Values of operations without a split reduction have the bits of the whole program.
 //
 // Start reading at Partition, then emitter.instr; rules.go has the rules.

@@ -41,6 +41,7 @@ func Partition(r *ops.Region, p *shard.Share) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.overlap(out)
 	res := &Result{Region: out, Notes: *e.notes}
 	for _, v := range values {
 		res.Values, res.Types = append(res.Values, v.sharding), append(res.Types, v.typ)

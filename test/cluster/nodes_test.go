@@ -182,6 +182,46 @@ func TestNodesReduce(t *testing.T) {
 	}
 }
 
+// TestNodesTwoClients: the ranks of a mesh are sessions of two clients, each with one on either of two nodes. When one
+// client goes, the other one has an error that names a rank, and goes on in another mesh.
+func TestNodesTwoClients(t *testing.T) {
+	nodes := []*node{startNode(t, "--device", "host"), startNode(t, "--device", "host")}
+	here, there := newCallers(t), newCallers(t)
+	ranks := []*rank{nodes[0].session(here), nodes[0].session(there), nodes[1].session(here), nodes[1].session(there)}
+	join(ranks, "shared")
+	for round, n := range []int{3, 50_000, 1 << 20} {
+		id := 10*round + 1
+		for i, r := range ranks {
+			r.upload(id, n, func(int) float32 { return float32(i + 1) })
+			r.stream(allReduce(id+1, n, id, 4))
+		}
+		for _, r := range ranks {
+			r.wantAll(id+1, n, 10)
+		}
+	}
+	var waiting []<-chan answer
+	for _, r := range []*rank{ranks[0], ranks[2]} {
+		r.stream(allReduce(40, 3, 1, 4))
+		waiting = append(waiting, r.ask(tuple{atom("describe"), 40}))
+	}
+	there.Close()
+	for _, w := range waiting {
+		var fault *wire.Fault
+		if a := <-w; !errors.As(a.err, &fault) || fault.Kind != wire.RankFailed || !strings.Contains(a.err.Error(), "rank 1") && !strings.Contains(a.err.Error(), "rank 3") {
+			t.Errorf("the error of a client whose peer has gone: %v", a.err)
+		}
+	}
+	two := []*rank{ranks[0], ranks[2]}
+	join(two, "rest")
+	for i, r := range two {
+		r.upload(50, 3, func(int) float32 { return float32(i + 1) })
+		r.stream(allReduce(51, 3, 50, 2))
+	}
+	for _, r := range two {
+		r.wantAll(51, 3, 3)
+	}
+}
+
 // soon bounds how long it takes until a caller knows that a node has ended or hangs; a second is promised, and the
 // machine may be busy.
 const soon = 2 * time.Second

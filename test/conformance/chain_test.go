@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"nxvk/gen/exec/exectest"
@@ -13,7 +14,8 @@ import (
 )
 
 // TestChains compares drawn layers of a transformer for one position, whose norms and gates are in the kernels that
-// read them: bits are those of one instruction at a time, of all runs, and of fusions without chains.
+// read them, and whose products are side by side: bits are those of one instruction at a time, of all runs, and of
+// fusions without chains and with a kernel for each product.
 func TestChains(t *testing.T) {
 	needDevice(t)
 	gpu := target
@@ -23,16 +25,19 @@ func TestChains(t *testing.T) {
 		}
 		gpu.Addresses, gpu.CPU = true, false
 	}
-	apart := *synthtest.Without(&gpu, lowering.RuleChains)
+	apart := *synthtest.Without(&gpu, lowering.RuleChains|lowering.RuleHorizontal)
 	d, plain := exectest.NewFor(device, gpu, -1), exectest.NewFor(device, apart, -1)
 	defer d.Close()
 	defer plain.Close()
-	chains := 0
+	chains, abreast := 0, 0
 	for _, typ := range []ops.DType{ops.BF16, ops.F32, ops.F16} {
 		for seed := range seedCount(2, 40) {
 			g := synthtest.DrawBlock(t, 3000+seed, typ)
 			for _, u := range synth.Fuse(&g.Graph, &gpu) {
-				if len(u.Stages) > 0 {
+				if len(u.Abreast) > 0 {
+					abreast++
+				}
+				if len(u.Stages) > 0 || slices.ContainsFunc(u.Abreast, func(p synth.Fusion) bool { return len(p.Stages) > 0 }) {
 					chains++
 				}
 			}
@@ -48,8 +53,8 @@ func TestChains(t *testing.T) {
 			sameInAllRuns(t, r, types, data, d, plain)
 		}
 	}
-	if chains == 0 {
-		t.Error("no kernel has several stages")
+	if chains == 0 || abreast == 0 {
+		t.Errorf("%d kernels have several stages, and %d several products", chains, abreast)
 	}
 }
 

@@ -27,11 +27,13 @@ func TestSort(t *testing.T) {
 			if dt.IsComplex() {
 				continue
 			}
-			for _, length := range []int{1, 7, 64, 65, 257, 1000, 2049, 5000, 70001} {
-				for _, c := range lines(length) {
-					order(t, &n, d, host, dt, c, gpu)
+			t.Run(dt.String(), func(t *testing.T) {
+				for _, length := range []int{1, 7, 64, 65, 257, 1000, 2049, 5000, 70001} {
+					for _, c := range lines(length) {
+						order(t, &n, d, host, dt, c, gpu)
+					}
 				}
-			}
+			})
 		}
 		n.report(t)
 	})

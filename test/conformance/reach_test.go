@@ -172,13 +172,15 @@ func TestReach(t *testing.T) {
 				all = append(all, reaching(in, types))
 			}
 		}
-		for i, c := range all {
-			// A type of each operation, another for each.
-			if *full || i == int(op)%len(all) {
-				c.check(t, free, drawn(c, c.limits(), 3))
-				tried++
+		t.Run(op.String(), func(t *testing.T) {
+			for i, c := range all {
+				// A type of each operation, another for each.
+				if *full || i == int(op)%len(all) {
+					c.check(t, free, drawn(c, c.limits(), 3))
+					tried++
+				}
 			}
-		}
+		})
 	}
 	t.Logf("%d instructions", tried)
 }

@@ -12,7 +12,13 @@ unless Code.ensure_loaded?(FLAME),
 defmodule OnDemand do
   def start do
     pool =
-      {FLAME.Pool, name: Gpu, min: 0, max: 2, max_concurrency: 4, idle_shutdown_after: 30_000}
+      {FLAME.Pool,
+       name: Gpu,
+       min: 0,
+       max: 2,
+       max_concurrency: 4,
+       idle_shutdown_after: 30_000,
+       track_resources: true}
 
     Supervisor.start_link([pool], strategy: :one_for_one)
   end

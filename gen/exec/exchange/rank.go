@@ -81,18 +81,15 @@ func (r *Rank) Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedule.Sch
 	}
 	for _, n := range sizes {
 		left++
-		r.prepare(n, s.Ranks(), one)
+		r.prepare(n, s.Ranks(), s.Results(), one)
 	}
 	one(nil)
 }
 
-// prepare makes the kernel that combines n bytes of each rank.
-func (r *Rank) prepare(n, ranks int, done func(error)) {
+// prepare makes the kernel that combines n bytes of each rank, to so many places.
+func (r *Rank) prepare(n, ranks, results int, done func(error)) {
 	elements := n / r.typ.DType.Size()
-	op, d, results := r.in.Combiner(), r.typ.DType, 1
-	if r.in.Op == ops.AllReduce {
-		results = 2
-	}
+	op, d := r.in.Combiner(), r.typ.DType
 	p := r.cfg.Kernels.Fusion(combinationKey(op, d, ranks, results, elements), lowerCombination(op, d, ranks, results, elements))
 	r.plans[n] = p
 	made := func() {
@@ -122,8 +119,9 @@ func (r *Rank) whenReady(p *kernels.Plan, then func(error)) {
 	k.Then(func() { r.whenReady(p, then) })
 }
 
-// Step carries out commands. done is called once, from any goroutine, when the device has, or with an error.
-func (r *Rank) Step(list []schedule.Command, done func(error)) {
+// Step carries out commands. given is called when the device has been given them, unless there is an error. done is called
+// once, from any goroutine, when the device has carried them out, or with an error.
+func (r *Rank) Step(list []schedule.Command, given func(), done func(error)) {
 	for _, c := range list {
 		if p := r.plans[c.Bytes]; len(c.From) > 1 {
 			// Kernels that have not been used for long make room for others.
@@ -133,7 +131,7 @@ func (r *Rank) Step(list []schedule.Command, done func(error)) {
 						done(err)
 						return
 					}
-					r.Step(list, done)
+					r.Step(list, given, done)
 				})
 				return
 			}
@@ -158,9 +156,10 @@ func (r *Rank) Step(list []schedule.Command, done func(error)) {
 	}
 	if len(tickets) == 0 {
 		done(r.cfg.Error(r.cfg.Device.Lost()))
-		return
+	} else {
+		r.notify(tickets, done)
 	}
-	r.notify(tickets, done)
+	given()
 }
 
 // notify calls done once the device has completed all of what it was given, or with the first error.

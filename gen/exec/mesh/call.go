@@ -17,10 +17,19 @@ type call struct {
 	t        ops.Type   // of its operand
 	parties  []member   // that have entered, in the order of the group once all have
 	failed   error
+	last     int                     // the place of the rank that entered last
+	begun    bool                    // all ranks have entered
+	came     []came                  // chunks of operands that came before
 	here     int                     // ranks of this node
 	far      *far                    // the part of other nodes; nil where all ranks are of this one
 	exchange *exchange               // what it is where the devices share memory; nil where the host passes chunks on
 	chunks   map[int][]devcopy.Chunk // of a reduction, by offset, then in the order of the group; nil Bytes have not come
+}
+
+// came is a chunk of the rank at a place of the group.
+type came struct {
+	at    int
+	chunk devcopy.Chunk
 }
 
 // member is a rank in a call.
@@ -96,6 +105,10 @@ func (c *call) fail(err error, after *actions) {
 		}
 	}
 	c.chunks = nil
+	for _, k := range c.came {
+		after.add(k.chunk.Release)
+	}
+	c.came = nil
 	if c.far != nil {
 		c.far.fail(err, after)
 	}
@@ -111,6 +124,7 @@ func (m member) tell(after *actions, f, gone func()) {
 
 // begin begins what all ranks have entered.
 func (c *call) begin(after *actions) {
+	c.last = c.parties[len(c.parties)-1].at
 	slices.SortFunc(c.parties, func(a, b member) int { return a.at - b.at })
 	if c.exchange = c.share(); c.exchange == nil {
 		c.send(after)
@@ -129,21 +143,42 @@ func (c *call) chunkBytes() int {
 	return devcopy.ChunkBytes
 }
 
-// send has the ranks send their operands.
+// early reports whether ranks send their operands before the others have entered: small ones, of ranks of this node. By
+// the time that the last one enters, they are there.
+func (c *call) early() bool { return c.far == nil && c.t.Bytes() <= HostBytes }
+
+// send has the ranks send their operands, but for those that have done so early.
 func (c *call) send(after *actions) {
+	early := c.early()
+	c.begun = true
+	for _, k := range c.came {
+		after.add(func() { c.arrived(k.at, k.chunk) })
+	}
+	c.came = nil
 	for _, m := range c.parties {
-		if c.in.Op == ops.CollectiveBroadcast && m.at > 0 {
+		switch {
+		case early && m.at == c.last: // this is its goroutine
+			after.add(func() { c.sendOperand(m) })
+			continue
+		case early:
 			continue
 		}
-		e := &Entry{call: c, at: m.at}
-		m.tell(after, func() {
-			m.party.Send(c.chunkBytes(), func(k devcopy.Chunk, err error) {
-				if err != nil {
-					e.Fail(err)
-					return
-				}
-				c.arrived(m.at, k)
-			})
-		}, func() { e.Fail(failed("rank %d has ended with its device server", m.place.rank)) })
+		m.tell(after, func() { c.sendOperand(m) }, func() {
+			(&Entry{call: c, at: m.at}).Fail(failed("rank %d has ended with its device server", m.place.rank))
+		})
 	}
+}
+
+// sendOperand has a rank send its operand, where that is needed. Call it on the goroutine of the rank's Executor.
+func (c *call) sendOperand(m member) {
+	if c.in.Op == ops.CollectiveBroadcast && m.at > 0 {
+		return
+	}
+	m.party.Send(c.chunkBytes(), func(k devcopy.Chunk, err error) {
+		if err != nil {
+			(&Entry{call: c, at: m.at}).Fail(err)
+			return
+		}
+		c.arrived(m.at, k)
+	})
 }

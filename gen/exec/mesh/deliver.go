@@ -18,7 +18,19 @@ func (c *call) arrived(from int, k devcopy.Chunk) {
 		c.far.local(from, k)
 		return
 	}
-	c.pass(from, k)
+	mu := &c.meeting.mesh.all.mu
+	mu.Lock()
+	begun, failed := c.begun, c.failed
+	if !begun && failed == nil {
+		c.came = append(c.came, came{from, k})
+	}
+	mu.Unlock()
+	switch {
+	case failed != nil:
+		k.Release()
+	case begun:
+		c.pass(from, k)
+	}
 }
 
 // pass passes a chunk of the operand of one rank on to the ranks of this node.

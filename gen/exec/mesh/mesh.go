@@ -6,12 +6,17 @@ import (
 	"sync"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/mesh/schedule"
 	"nxvk/gen/wire"
+	"nxvk/ops"
 )
 
 // Meshes are the meshes of a node, by the id that their sessions share. The methods may be called from any
 // goroutine.
 type Meshes struct {
+	// Options choose the schedule of a collective of devices that share memory: schedule.Best, but for measurements.
+	Options func(op ops.Op, ranks int, alike bool) schedule.Options
+
 	mu    sync.Mutex
 	list  map[string]*mesh
 	work  *sched.Account  // whose processor time combining takes
@@ -22,7 +27,7 @@ type Meshes struct {
 
 // NewMeshes returns an empty list.
 func NewMeshes(work *sched.Pool) *Meshes {
-	return &Meshes{list: make(map[string]*mesh), work: work.Account(), over: make(map[string]bool)}
+	return &Meshes{Options: schedule.Best, list: make(map[string]*mesh), work: work.Account(), over: make(map[string]bool)}
 }
 
 // mesh is as many places as it has ranks.
@@ -121,12 +126,15 @@ func (p *Place) Leave(cause error) {
 // closeWindows drops the memory that a rank shares, since the next session of the rank may be of another device.
 func (m *mesh) closeWindows(rank int, err error, after *actions) {
 	for key, w := range m.windows {
-		if x := w.busy; x != nil && slices.Contains(x.call.group, rank) {
+		if !w.has(rank) {
+			continue
+		}
+		delete(m.windows, key)
+		if x := w.busy; x != nil && !x.givenAll() {
 			x.call.fail(err, after)
 		}
-		if w.has(rank) {
+		if w.closed = true; w.busy == nil {
 			w.drop()
-			delete(m.windows, key)
 		}
 	}
 }

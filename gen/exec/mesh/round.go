@@ -146,6 +146,9 @@ func (mt *meeting) enter(p *Place, seq int, in *ops.Instr, t ops.Type, party Par
 		}
 		c.fail(err, after)
 	case len(c.parties) < c.here:
+		if c.early() { // this is the goroutine of the rank
+			after.add(func() { c.sendOperand(m) })
+		}
 	case c.far != nil:
 		c.far.complete(after)
 	default:

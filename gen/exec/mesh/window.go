@@ -12,14 +12,15 @@ import (
 // Device is a rank whose operand and result are in the memory of a device. Its methods are called on the goroutine
 // of the Executor of its session.
 type Device interface {
+	// Kind is the model of the device and its driver: kernels of devices of one kind give the same bits.
+	Kind() string
 	// Open has the device import memory, unless it has that as a buffer already, and make ready what the schedule
 	// needs of the rank at a place of the group. ready is called once, with the buffer or with the reason why the
 	// device cannot take part.
 	Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedule.Schedule, at int, ready func(*vulkan.Buffer, error))
-	// Step has the device carry out commands. done is called once, from any goroutine.
-	Step(list []schedule.Command, done func(error))
-	// Done says that the result is complete once the device has done what it has been given.
-	Done()
+	// Step has the device carry out commands. With last it has then all that makes the result, and the rank need not wait for
+	// the device. done is called once, from any goroutine, when the device has carried them out.
+	Step(list []schedule.Command, last bool, done func(error))
 }
 
 // window is memory that the devices of a group share. Its collectives take turns.
@@ -30,6 +31,7 @@ type window struct {
 	refused bool             // a device cannot
 	busy    *exchange
 	waiting []*exchange
+	closed  bool // a rank has left: the memory goes when busy has ended
 }
 
 // exchange is a collective of a group whose devices share memory. A rank is given step t when all ranks have
@@ -50,12 +52,14 @@ func (c *call) share() *exchange {
 	if bytes <= HostBytes {
 		return nil
 	}
+	alike := true
 	for _, m := range c.parties {
 		if m.device == nil {
 			return nil
 		}
+		alike = alike && m.device.Kind() == c.parties[0].device.Kind()
 	}
-	s, ok := schedule.New(c.in.Op, len(c.group), bytes)
+	s, ok := schedule.New(c.in.Op, len(c.group), bytes, c.meeting.mesh.all.Options(c.in.Op, len(c.group), alike))
 	if !ok || c.in.Op == ops.AllReduce && c.t.Size() == 0 {
 		return nil
 	}
@@ -175,11 +179,12 @@ func (x *exchange) advance(after *actions) {
 	if x.first() < x.schedule.Steps() {
 		return
 	}
-	for _, m := range x.call.parties {
-		m.tell(after, m.device.Done, func() {})
+	w := x.window
+	w.busy = nil
+	if w.closed {
+		w.drop()
 	}
-	x.window.busy = nil
-	x.window.next(after)
+	w.next(after)
 }
 
 // first is how many steps all ranks have completed.
@@ -191,27 +196,34 @@ func (x *exchange) first() int {
 	return first
 }
 
+// givenAll reports whether the ranks have been given all steps, which they are at the same time. In the last steps each
+// reads what the others have shared, so nobody needs a rank any more.
+func (x *exchange) givenAll() bool { return x.given[0] == x.schedule.Steps() }
+
 // give gives a rank its next step. One without commands is complete at once, unless those before it are not.
 func (x *exchange) give(i int, after *actions) {
 	list := x.schedule.Commands(x.given[i], i)
 	x.given[i]++
-	if len(list) == 0 && x.done[i] == x.given[i]-1 {
+	last := x.given[i] == x.schedule.Steps()
+	if len(list) == 0 && !last && x.done[i] == x.given[i]-1 {
 		x.done[i]++
 		return
 	}
 	m := x.call.parties[i]
-	m.tell(after, func() { m.device.Step(list, func(err error) { x.stepped(i, err) }) }, func() { x.gone(i) })
+	m.tell(after, func() { m.device.Step(list, last, func(err error) { x.stepped(i, err) }) }, func() { x.gone(i) })
 }
 
-// stepped notes that a rank has completed a step. The device completes them in order.
+// stepped notes that a rank has completed a step. The device completes them in order. An error of the last ones is in
+// the result of the rank alone.
 func (x *exchange) stepped(i int, err error) {
-	if err != nil {
-		(&Entry{call: x.call, at: i}).Fail(err)
-		return
-	}
 	var after actions
 	mu := &x.call.meeting.mesh.all.mu
 	mu.Lock()
+	if err != nil && !x.givenAll() {
+		mu.Unlock()
+		(&Entry{call: x.call, at: i}).Fail(err)
+		return
+	}
 	if x.window.busy == x {
 		x.done[i]++
 		x.advance(&after)

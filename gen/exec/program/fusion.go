@@ -137,11 +137,21 @@ func fusionKey(u *synth.Fusion, types map[ops.ID]ops.Type) string {
 	for _, id := range u.Whole {
 		key = binary.AppendUvarint(append(key, 'w'), names[id])
 	}
-	for i := range u.Stages {
-		key = append(key, 's')
-		for _, o := range u.Stages[i].Outs {
+	stages := func(u *synth.Fusion) {
+		for i := range u.Stages {
+			key = append(key, 's')
+			for _, o := range u.Stages[i].Outs {
+				key = binary.AppendUvarint(key, names[o.ID])
+			}
+		}
+	}
+	stages(u)
+	for i := range u.Abreast {
+		key = append(key, 'a')
+		for _, o := range u.Abreast[i].Outs {
 			key = binary.AppendUvarint(key, names[o.ID])
 		}
+		stages(&u.Abreast[i])
 	}
 	return string(key)
 }

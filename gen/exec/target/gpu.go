@@ -1,6 +1,8 @@
 package target
 
 import (
+	"strings"
+
 	"nxvk/ops"
 	"nxvk/synth"
 )
@@ -24,6 +26,10 @@ func GPU() *synth.Target {
 
 // Seconds estimates how long GPU takes for a step of a plan.
 func Seconds(s *synth.Step) float64 {
-	const bytesPerSecond, flopsPerSecond, launch = 4e12, 50e12, 2e-6
+	const bytesPerSecond, onHardware, launch = 4e12, 280e12, 2e-6
+	flopsPerSecond := 50e12
+	if strings.Contains(s.Kernel.Name, "matrix_") {
+		flopsPerSecond = onHardware
+	}
 	return launch + max(float64(s.Bytes)/bytesPerSecond, float64(s.Flops)/flopsPerSecond)
 }

@@ -37,8 +37,8 @@ func (all Sides) bus(ctx context.Context, r *report, c Config) error {
 	for _, queue := range []string{"copy", "kernel", "mixed", "reverse"} {
 		for _, memory := range []string{"imported", "allocated"} {
 			for _, what := range []string{"down", "up", "both"} {
-				for bytes := c.Least; bytes <= min(c.Most, 16<<20); bytes *= 4 {
-					for _, depth := range []int{1, 2, 4} {
+				for bytes := c.Least; bytes <= min(c.Most, 32<<20); bytes *= 2 {
+					for _, depth := range []int{1, 2, 4, 6} {
 						if (queue == "mixed" || queue == "reverse") && (memory != "imported" || what != "both") {
 							continue
 						}
@@ -50,19 +50,35 @@ func (all Sides) bus(ctx context.Context, r *report, c Config) error {
 	}
 	for _, some := range []Sides{all[:1], all} {
 		for _, way := range routes {
+			if !c.wants(way.name(way.what, len(some))) {
+				continue
+			}
 			if err := some.move(ctx, r, way, least); err != nil {
 				return fmt.Errorf("%+v: %w", way, err)
 			}
 		}
 	}
 	for _, way := range routes {
-		if way.memory == "imported" && way.what != "up" {
+		if way.memory == "imported" && way.what != "up" && c.wants(way.name(way.relayName(), 2)) {
 			if err := all[:2].relays(ctx, r, way, least); err != nil {
 				return fmt.Errorf("relay %+v: %w", way, err)
 			}
 		}
 	}
 	return nil
+}
+
+// name is that of a route by which --rows finds it.
+func (w route) name(what string, devices int) string {
+	return fmt.Sprintf("%s %s %s %d ×%d on %d", what, w.queue, w.memory, w.bytes, w.depth, devices)
+}
+
+// relayName is what a relay by the route is called.
+func (w route) relayName() string {
+	if w.what == "both" {
+		return "relay both ways"
+	}
+	return "relay"
 }
 
 // row is that of a route, which has moved so many chunks.
@@ -229,9 +245,8 @@ func (w route) pump(ctx context.Context, lanes []*lane, least time.Duration) (n 
 // relays measures chunks that pass from one device to the other, and with both from either to the other.
 func (all Sides) relays(ctx context.Context, r *report, w route, least time.Duration) error {
 	pairs := [][2]*Side{{all[0], all[1]}}
-	what := "relay"
 	if w.what == "both" {
-		pairs, what = append(pairs, [2]*Side{all[1], all[0]}), "relay both ways"
+		pairs = append(pairs, [2]*Side{all[1], all[0]})
 	}
 	counts, times, errs := make([]int, len(pairs)), make([]time.Duration, len(pairs)), make([]error, len(pairs))
 	var wait sync.WaitGroup
@@ -246,7 +261,7 @@ func (all Sides) relays(ctx context.Context, r *report, w route, least time.Dura
 	if len(pairs) > 1 && times[1]*time.Duration(counts[0]) > times[0]*time.Duration(counts[1]) {
 		slow = 1
 	}
-	return r.add(w.row(what, 2, counts[slow], times[slow]))
+	return r.add(w.row(w.relayName(), 2, counts[slow], times[slow]))
 }
 
 // pair opens the lanes of a relay over memory that both devices import.

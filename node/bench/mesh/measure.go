@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"sync"
 	"time"
 
+	"nxvk/gen/exec/mesh/schedule"
 	"nxvk/ops"
 )
 
@@ -22,8 +24,11 @@ type Config struct {
 	Time    time.Duration
 	// CopyQueues are queues for copies, each by its family and number; nil are those of the device.
 	CopyQueues [][2]int
-	Bus        bool // the buses of the devices alone, by the way that bytes take
-	JSON       bool // a line for each row instead of a table
+	// Schedule has that of each all_reduce; nil is that of the node.
+	Schedule *schedule.Options
+	Rows     *regexp.Regexp // names of rows to measure; nil are all
+	Bus      bool           // the buses of the devices alone, by the way that bytes take
+	JSON     bool           // a line for each row instead of a table
 }
 
 // Row is a measurement.
@@ -53,7 +58,7 @@ func Measure(ctx context.Context, out io.Writer, c Config) error {
 	if len(c.Devices) < 2 {
 		return fmt.Errorf("a mesh has two devices or more; there is %d: name one device more than once to try", len(c.Devices))
 	}
-	sides, err := Open(c.Devices, c.CopyQueues)
+	sides, err := Open(c.Devices, c.CopyQueues, c.Schedule)
 	if err != nil {
 		return err
 	}
@@ -66,20 +71,26 @@ func Measure(ctx context.Context, out io.Writer, c Config) error {
 	if c.Bus {
 		return sides.bus(ctx, r, c)
 	}
-	for bytes := c.Least; bytes <= c.Most; bytes *= 4 {
+	for bytes := c.Least; bytes <= c.Most && c.wants("copy"); bytes *= 4 {
 		if err := sides.copies(ctx, r, bytes, c.Time); err != nil {
 			return err
 		}
 	}
-	for n := 2; n <= len(sides); n++ {
+	for n := 2; n <= len(sides) && c.wants("all_reduce"); n++ {
 		for bytes := c.Least; bytes <= c.Most; bytes *= 4 {
 			if err := sides[:n].reduce(ctx, r, bytes, c.Time); err != nil {
 				return err
 			}
 		}
 	}
+	if !c.wants("step") {
+		return nil
+	}
 	return sides.train(ctx, r, c)
 }
+
+// wants reports whether rows of a name are measured.
+func (c *Config) wants(name string) bool { return c.Rows == nil || c.Rows.MatchString(name) }
 
 func (r *report) head(sides Sides) {
 	for i, s := range sides {
@@ -114,29 +125,29 @@ func (r *report) add(row Row) error {
 	return err
 }
 
-// rounds has all sides do something at the same time, again and again for a time, and returns the mean time of a round.
+// rounds has all sides do something again and again for a time, side by side, and returns the mean time of a round.
 func (all Sides) rounds(ctx context.Context, least time.Duration, f func(rank int, s *Side) error) (n int, micros float64, err error) {
-	round := func() error {
+	batch := func(n int) (time.Duration, error) {
 		errs := make([]error, len(all))
 		var wait sync.WaitGroup
+		start := time.Now()
 		for i, s := range all {
-			wait.Go(func() { errs[i] = f(i, s) })
+			wait.Go(func() {
+				for k := 0; k < n && errs[i] == nil; k++ {
+					errs[i] = f(i, s)
+				}
+			})
 		}
 		wait.Wait()
-		return errors.Join(append(errs, ctx.Err())...)
+		return time.Since(start), errors.Join(append(errs, ctx.Err())...)
 	}
-	for range 2 { // memory is taken, and kernels are compiled
-		if err := round(); err != nil {
-			return 0, 0, err
+	took, err := batch(2) // memory is taken, and kernels are compiled
+	for n = 1; err == nil; n = max(2*n, min(100*n, int(float64(n)*1.1*least.Seconds()/max(took, 1).Seconds()))) {
+		if took, err = batch(n); took >= least {
+			break
 		}
 	}
-	start := time.Now()
-	for ; n == 0 || time.Since(start) < least; n++ {
-		if err := round(); err != nil {
-			return 0, 0, err
-		}
-	}
-	return n, float64(time.Since(start).Nanoseconds()) / 1e3 / float64(n), nil
+	return n, float64(took.Nanoseconds()) / 1e3 / float64(n), err
 }
 
 func (all Sides) each(f func(rank int, s *Side) error) error {

@@ -37,7 +37,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// The buses of devices are measured by every way: by copies and by kernels, 2 memories, 3 directions and 3 depths, of one device
+// The buses of devices are measured by every way: by copies and by kernels, 2 memories, 3 directions and 4 depths, of one device
 // and of two, and relays; both ways also by copies and kernels at once. The host has none.
 func TestBus(t *testing.T) {
 	c := Config{Devices: []string{"host", "host"}, Least: 1 << 12, Most: 1 << 12, Time: 1, JSON: true, Bus: true}
@@ -61,7 +61,7 @@ func TestBus(t *testing.T) {
 		}
 		seen[r.What]++
 	}
-	for what, n := range map[string]int{"down": 24, "up": 24, "both": 36, "relay": 6, "relay both ways": 12} {
+	for what, n := range map[string]int{"down": 32, "up": 32, "both": 48, "relay": 8, "relay both ways": 16} {
 		if seen[what] != n {
 			t.Errorf("%d rows of %s, want %d", seen[what], what, n)
 		}

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
+	"runtime"
+	"time"
 
 	"ergo.services/ergo/gen"
 	"github.com/rs/zerolog"
@@ -14,7 +15,9 @@ import (
 	"nxvk/gen/exec"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/mesh"
+	"nxvk/gen/exec/mesh/schedule"
 	"nxvk/gen/exec/target"
+	"nxvk/gen/server/mailbox"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -25,7 +28,7 @@ import (
 // Sides are the devices of a measurement, as the servers of a node have them.
 type Sides []*Side
 
-// Side is the executor of a device on a goroutine of its own, with one session.
+// Side is the executor of a device with one session. Whoever has something for it does that, as in a server.
 type Side struct {
 	Name  string
 	dev   *vulkan.Device // nil is the host
@@ -34,16 +37,21 @@ type Side struct {
 	all   *Sides
 	next  ops.ID
 
-	mu     sync.Mutex
-	posted []func()
-	wake   chan struct{} // has room for one
-	ended  chan struct{}
+	mailbox mailbox.Mailbox
 }
 
 // Open opens devices by index, name or UUID, or host. The same one may be opened more than once.
-func Open(names []string, copyQueues [][2]int) (Sides, error) {
+func Open(names []string, copyQueues [][2]int, options *schedule.Options) (Sides, error) {
 	host, work := memory.NewHost(0), sched.NewPool(0)
 	meshes := mesh.NewMeshes(work)
+	if options != nil {
+		meshes.Options = func(op ops.Op, ranks int, alike bool) schedule.Options {
+			if o := schedule.Best(op, ranks, alike); op != ops.AllReduce || !alike || options.Way == schedule.Swapped && ranks != 2 {
+				return o
+			}
+			return *options
+		}
+	}
 	all := new(Sides)
 	for i, name := range names {
 		s, err := open(i, name, vulkan.Options{CopyQueues: copyQueues}, exec.Config{HostLimit: -1, Host: host, Work: work, Meshes: meshes,
@@ -58,7 +66,8 @@ func Open(names []string, copyQueues [][2]int) (Sides, error) {
 }
 
 func open(index int, name string, o vulkan.Options, c exec.Config, all *Sides) (*Side, error) {
-	s := &Side{Name: "host", all: all, next: provided, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	s := &Side{Name: "host", all: all, next: provided}
+	s.mailbox.Handle = func(m any) { m.(func())() }
 	if name != "host" {
 		dev, err := vulkan.Open(name, o)
 		if err != nil {
@@ -74,7 +83,6 @@ func open(index int, name string, o vulkan.Options, c exec.Config, all *Sides) (
 	c.Name, c.Post, c.Server = serverName(index), s.post, s.server
 	s.exec = exec.New(c)
 	s.queue = s.exec.Queue(store.NewSession(gen.PID{Node: "bench", ID: uint64(index + 1)}))
-	go s.serve()
 	return s, nil
 }
 
@@ -90,45 +98,26 @@ func (s *Side) server(name string) exec.Server {
 	return nil
 }
 
-// post has a function run on the goroutine of the executor.
-func (s *Side) post(f func()) {
-	s.mu.Lock()
-	s.posted = append(s.posted, f)
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// serve runs what is posted until the side is closed.
-func (s *Side) serve() {
-	for {
-		s.mu.Lock()
-		list := s.posted
-		s.posted = nil
-		s.mu.Unlock()
-		for _, f := range list {
-			f()
-		}
-		if len(list) > 0 {
-			continue
-		}
-		select {
-		case <-s.wake:
-		case <-s.ended:
-			return
-		}
-	}
-}
+// post has a function run, as the executor of a server does.
+func (s *Side) post(f func()) { s.mailbox.Post(f) }
 
 // Ask implements exec.Server.
 func (s *Side) Ask(f func(*exec.Executor), _ func()) { s.post(func() { f(s.exec) }) }
 
+// patience is how long whoever waits for an answer looks for it before it sleeps, as the reader of a connection does.
+const patience = 50 * time.Microsecond
+
 // await has the executor do something and waits for its end.
 func (s *Side) await(f func(done func(error))) error {
 	result := make(chan error, 1)
-	s.post(func() { f(func(err error) { result <- err }) })
+	s.mailbox.Deliver(func() { f(func(err error) { result <- err }) })
+	for start := time.Now(); time.Since(start) < patience; runtime.Gosched() {
+		select {
+		case err := <-result:
+			return err
+		default:
+		}
+	}
 	return <-result
 }
 
@@ -213,7 +202,7 @@ func (all Sides) Close() {
 				done(nil)
 			})
 		}
-		close(s.ended)
+		s.mailbox.Close(func() {})
 		if s.dev != nil {
 			s.dev.Close()
 		}

@@ -23,9 +23,12 @@
 #     --vocabulary 50257      --length  512                    (gpt2)
 #     --image      224        (resnet)           --units 1024  (mlp)
 #     --runs       10         timed runs; the median counts
+#     --warm       20         seconds of runs before them: meanwhile the fusions of the step are compiled
 #     --no-donate             keeps the state of before
 #     --explain               prints how a GPU would carry the step out instead, and runs nothing
-#     --top        20         how many parts --explain lists, the costliest first
+#     --profile               prints the parts of a step with the time that each takes on the device,
+#                             apart from the others, and runs no step
+#     --top        20         how many kinds of parts these two list, the costliest first
 #
 # The result is one line of JSON. Measured: "ms" a step, and "peak", the most bytes of the device's
 # memory that were used. Explained: dispatches, bytes moved and estimated milliseconds, and the
@@ -48,8 +51,10 @@ defmodule Training do
     image: :integer,
     units: :integer,
     runs: :integer,
+    warm: :integer,
     donate: :boolean,
     explain: :boolean,
+    profile: :boolean,
     top: :integer
   ]
 
@@ -66,8 +71,10 @@ defmodule Training do
     image: 224,
     units: 1024,
     runs: 10,
+    warm: 20,
     donate: true,
     explain: false,
+    profile: false,
     top: 20
   }
 
@@ -81,10 +88,10 @@ defmodule Training do
     o = Map.put_new(o, :batch, Map.fetch!(@batches, o.model))
     {init, step} = step(o, o |> model() |> precision(o))
 
-    if o.explain do
-      explain(o, init, step)
-    else
-      measure(o, init, step)
+    cond do
+      o.explain -> explain(o, init, step)
+      o.profile -> profile(o, init, step)
+      true -> measure(o, init, step)
     end
   end
 
@@ -230,9 +237,14 @@ defmodule Training do
     step = Nx.Defn.jit(step, compiler: NxVulkanGo)
 
     # Until its fusions are compiled, a program runs one instruction after the other.
-    {_, state} = Enum.map_reduce(1..3, state, fn _, state -> time(o, step, data, state) end)
+    state = warm(o, step, data, state, System.monotonic_time(:second) + o.warm)
     {times, _} = Enum.map_reduce(1..o.runs, state, fn _, state -> time(o, step, data, state) end)
     line(o, %{ms: median(times), peak: NxVulkanGo.memory().device.peak})
+  end
+
+  defp warm(o, step, data, state, until) do
+    {_, state} = time(o, step, data, state)
+    if System.monotonic_time(:second) < until, do: warm(o, step, data, state, until), else: state
   end
 
   defp time(o, step, data, state) do
@@ -253,12 +265,11 @@ defmodule Training do
   defp median(list), do: Enum.at(Enum.sort(list), div(length(list), 2))
 
   defp explain(o, init, step) do
-    data = traced(fn -> data(o) end, [])
-    state = without_metrics(traced(init, [data, Axon.ModelState.empty()]))
-    %{parts: parts} = NxVulkanGo.explain(step, [data, state], target: :gpu)
-    params = bytes({data, state})
+    args = traced_args(o, init)
+    %{parts: parts} = NxVulkanGo.explain(step, args, target: :gpu)
+    params = bytes(List.to_tuple(args))
     kernels = Enum.flat_map(parts, & &1.kernels)
-    report(parts, o.top)
+    report(parts, &sum(&1.kernels, fn k -> k.seconds end), o.top)
 
     line(o, %{
       parts: Enum.count(parts, &(&1.kernels != [])),
@@ -272,16 +283,27 @@ defmodule Training do
     })
   end
 
+  defp profile(o, init, step) do
+    %{parts: parts} = NxVulkanGo.explain(step, traced_args(o, init), profile: true)
+    measured = Enum.filter(parts, & &1.measured)
+    report(measured, & &1.measured, o.top)
+    line(o, %{parts: length(measured), ms: 1000 * sum(measured, & &1.measured)})
+  end
+
+  defp traced_args(o, init) do
+    data = traced(fn -> data(o) end, [])
+    [data, without_metrics(traced(init, [data, Axon.ModelState.empty()]))]
+  end
+
   # The parts by their operations, those first that take the longest.
-  defp report(parts, top) do
+  defp report(parts, seconds, top) do
     parts
     |> Enum.filter(&(&1.kernels != []))
     |> Enum.group_by(&kind/1)
     |> Enum.map(fn {kind, parts} ->
       kernels = Enum.flat_map(parts, & &1.kernels)
 
-      {1000 * sum(kernels, & &1.seconds), length(parts), length(kernels),
-       sum(kernels, & &1.bytes), kind}
+      {1000 * sum(parts, seconds), length(parts), length(kernels), sum(kernels, & &1.bytes), kind}
     end)
     |> Enum.sort(:desc)
     |> Enum.take(top)
@@ -320,7 +342,11 @@ defmodule Training do
   defp sum(list, value), do: list |> Enum.map(value) |> Enum.sum()
 
   defp line(o, result) do
-    o |> Map.drop([:explain, :runs, :top]) |> Map.merge(result) |> Jason.encode!() |> IO.puts()
+    o
+    |> Map.drop([:explain, :profile, :runs, :top, :warm])
+    |> Map.merge(result)
+    |> Jason.encode!()
+    |> IO.puts()
   end
 end
 

@@ -73,6 +73,15 @@ defmodule NxVulkanGo.Compiler do
   divided is carried out whole on each device. The map of a container holds for all of its tensors. Hooks,
   runtime calls and vectorized tensors raise `ArgumentError`.
 
+  The option `:places` lays the mesh on devices of one or of several servers: partition n is that of the nth place.
+  `config :nx_vulkan_go, mesh: places` does so for all functions.
+
+      places = for server <- [:"nxvk@one", :"nxvk@two"], device <- [0, 1], do: [server: server, device: device]
+      Nx.Defn.shard_jit(fun, mesh, input_shardings: shardings, places: places, compiler: NxVulkanGo)
+
+  The servers have the same version and the same cookie, and reach each other by their names. A session is in one mesh at a time, so
+  functions that run at the same time and share a device have the same places.
+
   ## Branches
 
   A value that only one branch of a `cond` needs is computed in that branch. A value that
@@ -82,7 +91,7 @@ defmodule NxVulkanGo.Compiler do
   alias Nx.Defn.{Composite, Evaluator}
   alias NxVulkanGo.Compiler.{Cache, Program, Run, Shard, Sharding}
   alias NxVulkanGo.{Explanation, Fallback, Options, Session, Telemetry}
-  alias NxVulkanGo.Session.Registry
+  alias NxVulkanGo.Session.{Mesh, Registry}
 
   @doc false
   # Nx asks a compiler for this, and the next.
@@ -136,7 +145,9 @@ defmodule NxVulkanGo.Compiler do
     own = Options.compiler!(options)
 
     without_device!(own)
-    cached = {key, types(vars), names(own), mesh.shape, shardings, own[:server]}
+
+    cached =
+      {key, types(vars), names(own), mesh.shape, shardings, own[:server], Mesh.layout!(own)}
 
     shard =
       Cache.fetch(cached, fn ->

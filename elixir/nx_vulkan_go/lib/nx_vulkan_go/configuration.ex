@@ -2,6 +2,8 @@ defmodule NxVulkanGo.Configuration do
   @moduledoc false
   # The keys of `config :nx_vulkan_go`, and the values that each takes.
 
+  alias NxVulkanGo.Options
+
   @doc "Lists the keys."
   @spec keys() :: [atom]
   def keys, do: Keyword.keys(table())
@@ -28,6 +30,9 @@ defmodule NxVulkanGo.Configuration do
       label: {&text?/1, "a text"},
       allow_shaders: {&is_boolean/1, "true or false"},
       matrix: one_of([:hardware, :ordered]),
+      mesh:
+        {&Options.places?/1,
+         ~s(a list of places such as [[server: :"nxvk@one", device: 0], [server: :"nxvk@two", device: 0]])},
       vm_limit: {&index?/1, "a number of elements"},
       add_backend_on_inspect: {&is_boolean/1, "true or false"},
       check_shape_and_type: {&is_boolean/1, "true or false"}

@@ -151,7 +151,14 @@ defmodule NxVulkanGo.Distribution do
     %{cookie: fn -> cookie end, place: nil, tls: tls}
   end
 
-  defp configured?(node), do: node == Configuration.get(:server)
+  defp configured?(node), do: node == Configuration.get(:server) or in_mesh?(node)
+
+  defp in_mesh?(node) do
+    Enum.any?(Configuration.get(:mesh, []), fn
+      place when is_list(place) -> place[:server] == node
+      _device -> false
+    end)
+  end
 
   defp cookie(node) do
     cookie = Configuration.get(:cookie)

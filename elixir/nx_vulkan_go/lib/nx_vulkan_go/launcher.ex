@@ -34,8 +34,8 @@ defmodule NxVulkanGo.Launcher do
   Options in the configuration of `:nx_vulkan_go`:
 
     * `:server` - the name of a node that runs elsewhere; this VM then starts none
-    * `:cookie` - the cookie of that node, where it differs from the VM's
-    * `:tls` - options of `:ssl.connect/3` for a server with `--tls-cert`:
+    * `:cookie` - the cookie of that node, and of the nodes of `:mesh`, where it differs from the VM's
+    * `:tls` - options of `:ssl.connect/3` for such a node with `--tls-cert`:
       `[cacertfile: "ca.pem", certfile: "client.pem", keyfile: "client.key"]`. A VM that runs
       with `-proto_dist inet_tls` needs none
     * `:distribution` - with `:own` this package makes its own connection even where the VM has

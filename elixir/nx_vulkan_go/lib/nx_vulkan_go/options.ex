@@ -10,7 +10,7 @@ defmodule NxVulkanGo.Options do
   ## Options of the compiler
 
   `compiler: NxVulkanGo` takes `:server`, `:device`, `:hooks` and `:callback_timeout`, and for
-  `Nx.Defn.shard_jit/3` `:input_shardings`.
+  `Nx.Defn.shard_jit/3` `:input_shardings` and `:places`.
   `NxVulkanGo.explain/3` takes `:profile`, `:target`, `:mesh` and `:input_shardings` as well. Options of other libraries are known and
   ignored, so that a program can change its compiler and nothing else:
 
@@ -28,7 +28,7 @@ defmodule NxVulkanGo.Options do
 
   Keys of `config :nx_vulkan_go`: `:server`, `:cookie`, `:device`, `:limit`, `:deadline`, `:weight`, `:fallback`, `:check`,
   `:binary`, `:install`, `:base_url`, `:install_dir`, `:node_args`, `:start_timeout`, `:tls`, `:distribution`, `:label`,
-  `:allow_shaders`, `:matrix`, `:vm_limit`, `:add_backend_on_inspect` and `:check_shape_and_type`. `NxVulkanGo.Backend`,
+  `:allow_shaders`, `:matrix`, `:mesh`, `:vm_limit`, `:add_backend_on_inspect` and `:check_shape_and_type`. `NxVulkanGo.Backend`,
   `NxVulkanGo.Launcher` and `NxVulkanGo.Installer` explain them.
   For any other key a warning is logged when the application starts. An invalid value raises `ArgumentError` at the
   first operation that needs a server, an invalid `:vm_limit` at the first operation.
@@ -38,7 +38,7 @@ defmodule NxVulkanGo.Options do
   alias NxVulkanGo.Configuration
 
   @backend [:device, :server]
-  @compiler [:device, :server, :hooks, :callback_timeout]
+  @compiler [:device, :server, :hooks, :callback_timeout, :places]
   @explain [:profile, :target, :mesh, :input_shardings | @compiler]
 
   @ignored [:compiler, :on_conflict, :batch_keys, :max_concurrency, :garbage_collect] ++
@@ -79,6 +79,33 @@ defmodule NxVulkanGo.Options do
   defp backend_option!(other) do
     raise ArgumentError,
           "the options of NxVulkanGo.Backend are a keyword list, got: #{inspect(other)}"
+  end
+
+  @doc "Returns whether a term is a list of places: options of the backend, or indices of devices."
+  @spec places?(term) :: boolean
+  def places?([_ | _] = list), do: Enum.all?(list, &place?/1)
+  def places?(_other), do: false
+
+  defp place?(device) when is_integer(device), do: device >= 0
+
+  defp place?(place) do
+    Keyword.keyword?(place) and Keyword.keys(place) -- @backend == [] and
+      is_integer(place[:device] || 0) and (place[:device] || 0) >= 0 and is_atom(place[:server])
+  end
+
+  @doc "Returns the places of a mesh, each with its server and its device. Raises `ArgumentError`."
+  @spec places!(term) :: [keyword]
+  def places!(list) do
+    if not places?(list) do
+      raise ArgumentError,
+            ":places must be a list such as [[server: :\"nxvk@one\", device: 0], [server: :\"nxvk@two\", device: 0]], " <>
+              "or of indices of devices, got: #{inspect(list)}"
+    end
+
+    for place <- list do
+      place = if is_integer(place), do: [device: place], else: place
+      [server: place[:server], device: place[:device] || 0]
+    end
   end
 
   @doc "Checks options of the compiler, and returns those that have an effect. Raises `ArgumentError`."

@@ -3,7 +3,7 @@ defmodule NxVulkanGo.ClusterTest do
   use ExUnit.Case, async: false
   @moduletag :launched
 
-  alias NxVulkanGo.{Clustered, SeveralDevices}
+  alias NxVulkanGo.{Clustered, Eventually, Peer, SeveralDevices}
 
   setup do
     {:ok, peer: SeveralDevices.start_for_tests!(["host", "host", "host"])}
@@ -48,5 +48,42 @@ defmodule NxVulkanGo.ClusterTest do
   test "a serving has a partition on each device", %{peer: peer} do
     assert {sums, [0, 1, 2]} = on(peer, :serving, [12])
     assert sums == for(i <- 1..12, do: [i * 1.0, i * 2.0])
+  end
+
+  test "servings of several VMs share requests by their weights, and one goes on alone" do
+    %{server: server} = NxVulkanGo.Session.Registry.fetch!([])
+    Peer.name_vm!()
+    name = :"Shared#{System.unique_integer([:positive])}"
+
+    [light, heavy] =
+      for {factor, weight} <- [{10, 1}, {100, 3}] do
+        vm = Peer.start!(server)
+        on_exit(fn -> Peer.stop(vm) end)
+        :ok = Peer.on(vm, :serve, [server, name, factor, weight])
+        vm
+      end
+
+    ask = fn count ->
+      1..count
+      |> Task.async_stream(fn i ->
+        batch = Nx.Batch.stack([Nx.tensor([i], backend: Nx.BinaryBackend)])
+
+        result = Nx.Serving.batched_run({:distributed, name}, batch)
+
+        assert [product] = Nx.to_flat_list(result)
+        assert product in [10 * i, 100 * i]
+        div(product, i)
+      end)
+      |> Enum.frequencies_by(&elem(&1, 1))
+    end
+
+    # The VMs have told each other of their servings.
+    Eventually.eventually(fn -> map_size(ask.(20)) == 2 end)
+    shares = ask.(400)
+    assert_in_delta shares[100] / 400, 0.75, 0.12
+    Peer.stop(light)
+    Eventually.eventually(fn -> ask.(20) == %{100 => 20} end)
+    assert ask.(40) == %{100 => 40}
+    Peer.stop(heavy)
   end
 end

@@ -122,6 +122,29 @@ defmodule NxVulkanGo.Peer do
     await(pid)
   end
 
+  @doc "Starts a serving of this VM that multiplies by a factor, and takes requests of other VMs by its weight."
+  def serve(server, name, factor, weight) do
+    # As with any backend whose tensors are of a VM, results are sent as binaries.
+    serving =
+      Nx.Serving.jit(&Nx.multiply(&1, factor), compiler: NxVulkanGo, server: server)
+      |> Nx.Serving.distributed_postprocessing(&Nx.backend_copy(&1, Nx.BinaryBackend))
+
+    spawn(fn ->
+      {:ok, _} =
+        Nx.Serving.start_link(
+          serving: serving,
+          name: name,
+          batch_size: 4,
+          batch_timeout: 1,
+          distribution_weight: weight
+        )
+
+      Process.sleep(:infinity)
+    end)
+
+    :ok
+  end
+
   def alive?(pid), do: Process.alive?(pid)
 
   def kill(pid), do: Process.exit(pid, :kill)

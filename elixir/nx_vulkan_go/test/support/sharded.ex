@@ -4,6 +4,13 @@ defmodule NxVulkanGo.Sharded do
   # `NxVulkanGo.SeveralDevices.start!/1`. Functions return what tests compare.
 
   alias Nx.Mesh
+  alias NxVulkanGo.{Nodes, SeveralDevices}
+
+  @doc """
+  Starts a VM for the time of a module, whose meshes are laid on the devices of one server, or of several: a list of devices for each.
+  """
+  def start_for_tests!([devices]), do: SeveralDevices.start_for_tests!(devices)
+  def start_for_tests!(nodes), do: Nodes.start_for_tests!(nodes)
 
   @doc "Runs a function of this module in the VM."
   def on(peer, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 240_000)
@@ -35,9 +42,24 @@ defmodule NxVulkanGo.Sharded do
   end
 
   defp described(%Nx.Tensor{} = t),
-    do: {t.type, t.shape, Nx.to_flat_list(t), t.data.session.device}
+    do: {t.type, t.shape, Nx.to_flat_list(t), partition(t.data.session)}
 
   defp described(tuple), do: tuple |> Tuple.to_list() |> Enum.map(&described/1)
+
+  # The partition of a session: its place, or its device.
+  defp partition(%{server: server, device: device}) do
+    case Application.fetch_env(:nx_vulkan_go, :mesh) do
+      {:ok, places} -> Enum.find_index(places, &(&1 == [server: server, device: device]))
+      :error -> device
+    end
+  end
+
+  defp place(partition) do
+    case Application.fetch_env(:nx_vulkan_go, :mesh) do
+      {:ok, places} -> Enum.at(places, partition)
+      :error -> [device: partition]
+    end
+  end
 
   defp fun(:add), do: &Nx.add/2
   defp fun(:double), do: &Nx.add(&1, &1)
@@ -107,8 +129,8 @@ defmodule NxVulkanGo.Sharded do
     |> Enum.uniq()
   end
 
-  @doc "Ends the session of a device, and calls again."
-  def after_session(device) do
+  @doc "Ends the session of a partition, and calls again."
+  def after_session(partition) do
     total =
       Nx.Defn.shard_jit(&Nx.sum/1, %Mesh{name: "m", shape: {2}},
         input_shardings: [%{0 => [0]}],
@@ -120,7 +142,7 @@ defmodule NxVulkanGo.Sharded do
     end
 
     first = call.()
-    pid = NxVulkanGo.Session.Registry.fetch!(device: device).pid
+    pid = NxVulkanGo.Session.Registry.fetch!(place(partition)).pid
     ref = Process.monitor(pid)
     Process.exit(pid, :kill)
 

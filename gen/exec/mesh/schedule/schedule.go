@@ -54,9 +54,39 @@ func (c *Command) Crosses() (n int) {
 	return n
 }
 
+// Way is how an all_reduce uses the bus.
+type Way uint8
+
+// The ways of an all_reduce.
+const (
+	// Divided has each rank combine one part of the operands, which the others take from it: Rabenseifner's algorithm.
+	Divided Way = iota
+	// Direct has each rank combine all of the operands, which its kernel reads over the bus. Two ranks move as many bytes
+	// as Divided does, in two phases in place of three.
+	Direct
+	// Swapped has each of two ranks copy the operand of the other one into its result, and combine it there.
+	Swapped
+)
+
+// Options choose between schedules that do the same.
+type Options struct {
+	Way   Way // of an all_reduce
+	Chunk int // bytes of an operand that a step moves; 0 picks them by the size of the operand
+}
+
+// Best returns the options that suit a group. alike says that all ranks have the same kind of device: then each
+// may combine for itself, since all get the same bits.
+func Best(op ops.Op, ranks int, alike bool) Options {
+	if op == ops.AllReduce && ranks == 2 && alike {
+		return Options{Way: Swapped}
+	}
+	return Options{}
+}
+
 // Schedule is a collective of a group.
 type Schedule struct {
 	op     ops.Op
+	way    Way
 	ranks  int
 	bytes  int // of an operand
 	part   int // bytes from the beginning of one part to the next; all of the operand where it is not divided
@@ -70,11 +100,19 @@ type phase func(s *Schedule, at, slot, off int) []Command
 
 // New returns the schedule of a collective on operands of so many bytes each. It reports false where parts begin
 // where kernels cannot.
-func New(op ops.Op, ranks, bytes int) (*Schedule, bool) {
-	s := &Schedule{op: op, ranks: ranks, bytes: bytes, part: bytes / ranks}
+func New(op ops.Op, ranks, bytes int, o Options) (*Schedule, bool) {
+	s := &Schedule{op: op, way: o.Way, ranks: ranks, bytes: bytes, part: bytes / ranks}
 	share := ranks // of a step that a chunk of a part is
 	switch op {
 	case ops.AllReduce:
+		if o.Way != Divided {
+			s.part, share = bytes, 1
+			s.phases = []phase{(*Schedule).show, (*Schedule).combineAll}
+			if o.Way == Swapped {
+				s.phases = []phase{(*Schedule).show, (*Schedule).fetch, (*Schedule).combineOwn}
+			}
+			break
+		}
 		s.part = roundUp((bytes + ranks - 1) / ranks)
 		s.phases = []phase{(*Schedule).scatter, (*Schedule).combine, (*Schedule).gather}
 	case ops.ReduceScatter:
@@ -91,14 +129,17 @@ func New(op ops.Op, ranks, bytes int) (*Schedule, bool) {
 		s.part, share = bytes, 1
 		s.phases = []phase{(*Schedule).announce, (*Schedule).take}
 	}
-	if ranks < 2 || s.part == 0 {
+	if ranks < 2 || s.part == 0 || o.Way == Swapped && ranks != 2 {
 		return nil, false
 	}
-	most := mostChunk
-	if ranks > few {
-		most /= 2
+	chunk := o.Chunk
+	if most := mostChunk; chunk == 0 {
+		if ranks > few {
+			most /= 2
+		}
+		chunk = min(max(bytes/chunks, leastChunk), most)
 	}
-	s.chunk = min(roundUp(min(max(bytes/chunks, leastChunk), most)/share), roundUp(s.part))
+	s.chunk = min(roundUp(chunk/share), roundUp(s.part))
 	s.chunks = (s.part + s.chunk - 1) / s.chunk
 	return s, true
 }
@@ -114,8 +155,14 @@ func (s *Schedule) Steps() int { return s.chunks + Lag*(len(s.phases)-1) }
 // SharedBytes is how much memory the ranks share.
 func (s *Schedule) SharedBytes() int { return slots * s.slotBytes() }
 
-// A slot has a chunk of each part of each rank, and behind them one of each part that is combined.
-func (s *Schedule) slotBytes() int { return (s.ranks + 1) * s.ranks * s.chunk }
+// A slot has a chunk of each part of each rank, and behind them one of each part that is combined. Where nothing is
+// divided, it has a chunk of each rank.
+func (s *Schedule) slotBytes() int {
+	if s.way != Divided {
+		return s.ranks * s.chunk
+	}
+	return (s.ranks + 1) * s.ranks * s.chunk
+}
 
 // given is where rank `from` shares its chunk of a part.
 func (s *Schedule) given(slot, from, part int) Ref {
@@ -139,7 +186,7 @@ func (s *Schedule) Commands(step, at int) (list []Command) {
 // length is how much a part has at an offset.
 func (s *Schedule) length(part, off int) int {
 	end := s.part
-	if s.op == ops.AllReduce {
+	if s.op == ops.AllReduce && s.way == Divided {
 		end = min(end, s.bytes-part*s.part) // the last ones are shorter, perhaps empty
 	}
 	return max(0, min(s.chunk, end-off))
@@ -151,11 +198,27 @@ func (s *Schedule) Combined(at int) (list []int) {
 		return nil
 	}
 	for k := range s.chunks {
-		if n := s.length(at, k*s.chunk); n > 0 && (len(list) == 0 || list[len(list)-1] != n) {
+		if n := s.length(s.own(at), k*s.chunk); n > 0 && (len(list) == 0 || list[len(list)-1] != n) {
 			list = append(list, n)
 		}
 	}
 	return list
+}
+
+// own is the part that a rank combines.
+func (s *Schedule) own(at int) int {
+	if s.way != Divided {
+		return 0
+	}
+	return at
+}
+
+// Results is to how many places a combination goes.
+func (s *Schedule) Results() int {
+	if s.op == ops.AllReduce && s.way == Divided {
+		return 2
+	}
+	return 1
 }
 
 // copyTo adds a copy, unless it is of nothing.
@@ -242,4 +305,41 @@ func (s *Schedule) collect(at, slot, off int) (list []Command) {
 		}
 	}
 	return list
+}
+
+// shown is where a rank shows a chunk of its operand.
+func (s *Schedule) shown(slot, from int) Ref {
+	return Ref{Shared, slot*s.slotBytes() + from*s.chunk}
+}
+
+// show shares what this rank has with all.
+func (s *Schedule) show(at, slot, off int) []Command {
+	return copyTo(nil, s.length(0, off), Ref{Operand, off}, s.shown(slot, at))
+}
+
+// combineAll combines the chunks of all ranks, each where it is.
+func (s *Schedule) combineAll(at, slot, off int) []Command {
+	c := Command{Bytes: s.length(0, off), To: []Ref{{Result, off}}}
+	for r := range s.ranks {
+		from := s.shown(slot, r)
+		if r == at {
+			from = Ref{Operand, off}
+		}
+		c.From = append(c.From, from)
+	}
+	return []Command{c}
+}
+
+// fetch takes the chunk of the other of two ranks to where the result will be.
+func (s *Schedule) fetch(at, slot, off int) []Command {
+	return copyTo(nil, s.length(0, off), s.shown(slot, 1-at), Ref{Result, off})
+}
+
+// combineOwn combines the chunks of two ranks that this one has.
+func (s *Schedule) combineOwn(at, _, off int) []Command {
+	c := Command{Bytes: s.length(0, off), To: []Ref{{Result, off}}, From: []Ref{{Operand, off}, {Result, off}}}
+	if at == 1 {
+		c.From[0], c.From[1] = c.From[1], c.From[0]
+	}
+	return []Command{c}
 }

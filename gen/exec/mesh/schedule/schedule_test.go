@@ -120,7 +120,14 @@ func (sim *simulation) end(rng *rand.Rand) {
 
 // draw makes a schedule with small chunks, so that it has many.
 func draw(rng *rand.Rand, op ops.Op, ranks, bytes int) (*Schedule, bool) {
-	s, ok := New(op, ranks, bytes)
+	o := Options{}
+	if op == ops.AllReduce {
+		o.Way = Way(rng.IntN(3))
+		if o.Way == Swapped && ranks != 2 {
+			o.Way = Direct
+		}
+	}
+	s, ok := New(op, ranks, bytes, o)
 	if ok && rng.IntN(4) > 0 {
 		s.chunk = align * (1 + rng.IntN(4))
 		s.chunks = (s.part + s.chunk - 1) / s.chunk
@@ -206,7 +213,7 @@ func (sim *simulation) want(op ops.Op, at int) (out []byte) {
 func TestTraffic(t *testing.T) {
 	for n, most := range map[int]float64{2: 1, 4: 1.5, 8: 1.75} {
 		const bytes = 256 << 20
-		s, _ := New(ops.AllReduce, n, bytes)
+		s, _ := New(ops.AllReduce, n, bytes, Best(ops.AllReduce, n, true))
 		var read, written int
 		for step := range s.Steps() {
 			for _, c := range s.Commands(step, n-1) {
@@ -232,7 +239,7 @@ func TestRefused(t *testing.T) {
 		op           ops.Op
 		ranks, bytes int
 	}{{ops.ReduceScatter, 2, 600}, {ops.AllReduce, 1, 600}, {ops.AllGather, 3, 0}, {ops.AllToAll, 4, 3}} {
-		if _, ok := New(c.op, c.ranks, c.bytes); ok {
+		if _, ok := New(c.op, c.ranks, c.bytes, Options{}); ok {
 			t.Errorf("%v of %d ranks and %d bytes has a schedule", c.op, c.ranks, c.bytes)
 		}
 	}

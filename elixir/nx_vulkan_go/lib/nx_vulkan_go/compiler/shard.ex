@@ -1,7 +1,7 @@
 defmodule NxVulkanGo.Compiler.Shard do
   @moduledoc false
-  # Functions over several devices of a server: `Nx.Defn.shard_jit/3`. Rank n of the mesh is device
-  # n. The function is traced for the shapes of the whole; the server divides its program over
+  # Functions over several devices: `Nx.Defn.shard_jit/3`. Rank n of the mesh is device n of the server, or the
+  # nth of the places. The function is traced for the shapes of the whole; the server divides its program over
   # the ranks, and says how the results are divided. A call is a run on each device, in one round.
 
   alias Nx.Defn.Composite
@@ -9,15 +9,16 @@ defmodule NxVulkanGo.Compiler.Shard do
   alias NxVulkanGo.Backend.Eager
   alias NxVulkanGo.{Check, Session, Telemetry, TraceContext}
   alias NxVulkanGo.Compiler.{Constants, Program, Run, Sharding}
-  alias NxVulkanGo.Session.{Mesh, Registry}
+  alias NxVulkanGo.Session.Mesh
 
   @enforce_keys [:program, :mesh, :params, :results]
-  defstruct @enforce_keys ++ [notes: [], values: []]
+  defstruct @enforce_keys ++ [layout: nil, notes: [], values: []]
 
   @type t :: %__MODULE__{
           # of the whole
           program: Program.t(),
           mesh: Nx.Mesh.t(),
+          layout: Mesh.layout(),
           # of the parameters of the program
           params: [Sharding.t()],
           # type and shape of the part of each result
@@ -52,9 +53,17 @@ defmodule NxVulkanGo.Compiler.Shard do
     {params, _body, _values} = Program.region(program)
     given = for i <- program.inputs, do: Enum.at(shardings, i)
     captured = for {_id, _type, shape} <- Enum.drop(params, length(given)), do: whole(shape)
-    shard = %__MODULE__{program: program, mesh: mesh, params: given ++ captured, results: []}
-    session = Mesh.join!(Registry.fetch!(Keyword.put(options, :device, 0)))
-    share = share(shard, 0)
+    layout = Mesh.layout!(options)
+
+    shard = %__MODULE__{
+      program: program,
+      mesh: mesh,
+      layout: layout,
+      params: given ++ captured,
+      results: []
+    }
+
+    {share, session} = first(shard, options)
     %{values: values, notes: notes} = Session.call!(session, {:shares, share.key}, share)
 
     results =
@@ -70,8 +79,10 @@ defmodule NxVulkanGo.Compiler.Shard do
 
   @doc "Returns the program of the first rank as its server knows it, and the session that has it."
   @spec first(t, keyword) :: {map, Session.t()}
-  def first(%__MODULE__{} = shard, options),
-    do: {share(shard, 0), Mesh.join!(Registry.fetch!(Keyword.put(options, :device, 0)))}
+  def first(%__MODULE__{} = shard, options) do
+    [session | _] = Mesh.sessions!(shard.layout, Tuple.product(shard.mesh.shape), options)
+    {share(shard, 0), session}
+  end
 
   # The program of a rank.
   defp share(%__MODULE__{program: program, mesh: mesh, params: params}, rank) do
@@ -90,9 +101,11 @@ defmodule NxVulkanGo.Compiler.Shard do
   def run(%__MODULE__{} = shard, args_list, options) do
     round = System.unique_integer([:positive, :monotonic])
 
+    sessions = Mesh.sessions!(shard.layout, length(args_list), options)
+
     parts =
-      for {args, rank} <- Enum.with_index(args_list),
-          do: prepare(shard, rank, args, round, options)
+      for {session, {args, rank}} <- Enum.zip(sessions, Enum.with_index(args_list)),
+          do: prepare(shard, rank, session, args, round)
 
     # Nothing can go wrong between the runs: a rank waits for all others.
     for part <- parts, do: send_run(part)
@@ -100,16 +113,14 @@ defmodule NxVulkanGo.Compiler.Shard do
     for {session, _share, _instruction, _context, values, datas, operands} <- parts do
       Session.keep_alive(operands)
       Check.await!(session, values)
-      output(shard, datas, Keyword.put(options, :device, session.device))
+      output(shard, datas, place(session))
     end
   end
 
-  defp prepare(shard, rank, args, round, options) do
-    options = Keyword.put(options, :device, rank)
-    session = Mesh.join!(Registry.fetch!(options))
-
+  defp prepare(shard, rank, session, args, round) do
     tensors =
-      for tensor <- Run.arguments(shard.program, args), do: Run.moved(tensor, session, options)
+      for tensor <- Run.arguments(shard.program, args),
+          do: Run.moved(tensor, session, place(session))
 
     operands = tensors ++ Constants.fetch(session, shard.program.captured)
     {ids, context} = Eager.encode_operands(operands, session)
@@ -125,6 +136,8 @@ defmodule NxVulkanGo.Compiler.Shard do
       Session.run(session, share, instructions, foreign)
     end)
   end
+
+  defp place(session), do: [server: session.server, device: session.device]
 
   defp output(%{program: program}, datas, options) do
     datas = List.to_tuple(datas)

@@ -4,16 +4,21 @@ defmodule NxVulkanGo.Session.Lease do
   # value or ten minutes have passed. FLAME starts it for the tensors that a runner returns.
 
   alias NxVulkanGo.Session
+  alias NxVulkanGo.Session.Tracker
 
   @longest :timer.minutes(10)
   # Milliseconds: the receiver's import is still on its way to the server when its message
   # arrives.
   @grace 1_000
 
-  @doc "Starts the process of a lease; returns its pid."
+  @doc """
+  Starts the process of a lease on the node of the session; returns its pid. The handle may be a copy that has come from another
+  node, while the original is held.
+  """
   @spec start(struct) :: pid
-  def start(%{session: %Session{pid: stream}, id: id} = handle) do
-    pid = spawn(fn -> hold(Process.monitor(stream), handle) end)
+  def start(%{session: %Session{pid: stream}, id: id} = handle) when node(stream) == node() do
+    token = Tracker.token(handle)
+    pid = spawn(fn -> hold(Process.monitor(stream), token) end)
     send(stream, {:lease, id, pid})
     pid
   end
@@ -25,7 +30,7 @@ defmodule NxVulkanGo.Session.Lease do
     leases
   end
 
-  defp hold(monitor, handle) do
+  defp hold(monitor, token) do
     receive do
       :retained -> :ok
       {:DOWN, ^monitor, _, _, _} -> :ok
@@ -33,6 +38,6 @@ defmodule NxVulkanGo.Session.Lease do
       @longest -> :ok
     end
 
-    Session.keep_alive(handle)
+    Session.keep_alive(token)
   end
 end

@@ -89,7 +89,7 @@ defmodule NxVulkanGo.Session.Slots do
   """
   @spec give(t, slot, pos_integer, non_neg_integer) :: {binary, non_neg_integer}
   def give(%__MODULE__{states: states} = slots, slot, id, bytes) do
-    token = token(slots.tokens, slot)
+    token = token(slots, slot)
     # A caller may be killed anywhere, so a value is counted before it exists.
     before = :atomics.add_get(slots.arrived, 1, 1) - 1
     :atomics.put(slots.bytes, slot + 1, bytes)
@@ -97,7 +97,9 @@ defmodule NxVulkanGo.Session.Slots do
     {token, before}
   end
 
-  defp token(tokens, slot) do
+  @doc "Returns the token of a slot."
+  @spec token(t, slot) :: binary
+  def token(%__MODULE__{tokens: tokens}, slot) do
     case :ets.lookup(tokens, slot) do
       [{_, token}] ->
         token

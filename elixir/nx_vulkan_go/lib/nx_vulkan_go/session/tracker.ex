@@ -56,6 +56,12 @@ defmodule NxVulkanGo.Session.Tracker do
     slots != nil and Slots.holds?(slots, Slots.slot(token), id)
   end
 
+  @doc "Returns the token of a tensor's data that may have come from another node as a copy; nil where it is freed."
+  @spec token(struct) :: binary | nil
+  def token(%{token: token} = handle) do
+    if held?(handle), do: Slots.token(slots(handle), Slots.slot(token))
+  end
+
   @doc "Notes that the value of a tensor's data has been freed. Its slot stays taken as long as the token exists."
   @spec mark_freed(struct) :: :ok
   def mark_freed(%{session: session, id: id, token: token} = handle) do
