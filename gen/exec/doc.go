@@ -21,7 +21,7 @@
 //	sharing      imports, exports and collectives: values of other sessions, devices and nodes
 //
 // A member knows those above it in this list. Of those below, the scheduler knows what its interfaces postponer and
-// worker say. The members in packages of their own know no queue:
+// executor say. The members in packages of their own know no queue:
 //
 //	queue.Turns           whose turn it is
 //	loop.Detector         where a stream is cut into traces
