@@ -58,8 +58,8 @@ func exampleEpilogue(d ops.DType, name string, t *lowering.Target) (*fused.Epilo
 		if len(fusions) > 1 {
 			return nil, nil
 		}
-		tr, err := fusion.NewTrace(&fusions[0], func(id ops.ID) ops.Type { return x.types[id] })
-		return &fused.Epilogue{Fusion: &fusions[0], Trace: tr, Typ: x.typ}, err
+		dag, err := fusion.NewDAG(&fusions[0], func(id ops.ID) ops.Type { return x.types[id] })
+		return &fused.Epilogue{Fusion: &fusions[0], DAG: dag, Typ: x.typ}, err
 	}
 	return nil, nil
 }

@@ -13,8 +13,26 @@ import (
 )
 
 // declared is what a package declares at its top: names, and methods and fields as
-// Type.Name.
+// Type.Name. An embedded field has the name of its type.
 type declared map[string]bool
+
+// has reports whether a package declares a name, itself or by an embedded type of the package.
+func (d declared) has(name string) bool {
+	if d[name] {
+		return true
+	}
+	owner, member, ok := strings.Cut(name, ".")
+	for key := range d {
+		of, embedded, nested := strings.Cut(key, "."+embeds)
+		if ok && nested && of == owner && d.has(embedded+"."+member) {
+			return true
+		}
+	}
+	return false
+}
+
+// embeds stands before the names of embedded types.
+const embeds = "^"
 
 // declarations reads the packages of the module, by the last part of their path.
 func declarations(t *testing.T) map[string]declared {
@@ -77,6 +95,9 @@ func (d declared) addSpec(spec ast.Spec) {
 			for _, n := range f.Names {
 				d[s.Name.Name+"."+n.Name] = true
 			}
+			if len(f.Names) == 0 {
+				d[s.Name.Name+"."+embeds+receiver(f.Type)] = true
+			}
 		}
 	}
 }
@@ -95,49 +116,83 @@ func receiver(e ast.Expr) string {
 }
 
 var (
-	quoted   = regexp.MustCompile("`([^`\n]+)`")
-	goName   = regexp.MustCompile(`^([a-z][a-z0-9]*)\.([A-Za-z]\w*(?:\.[A-Za-z]\w*)?)$`)
-	pathName = regexp.MustCompile(`^[a-z][\w-]*(/[\w-]+)+(\.[a-z]+)?$|^[a-z_]+\.go$`)
-	module   = regexp.MustCompile(`^(NxVulkanGo(?:\.[A-Z]\w*)*)(?:\.[a-z_]\w*/\d)?$`)
+	// What the pages name that is not in the tree: files of a release, of a user's project, of TLS; functions.
+	elsewhere = regexp.MustCompile(`^priv/checksums\.txt$|^config/\w+\.exs$|\.(pem|key)$|^\w+/\d$`)
+	quoted    = regexp.MustCompile("`([^`\n]+)`")
+	goName    = regexp.MustCompile(`^([a-z][a-z0-9]*)\.([A-Za-z]\w*(?:\.[A-Za-z]\w*)?)$`)
+	pathName  = regexp.MustCompile(`^[a-z][\w-]*(/[\w-]+)+(\.[a-z]+)?$|^[a-z_]+\.go$`)
+	module    = regexp.MustCompile(`^(NxVulkanGo(?:\.[A-Z]\w*)*)(?:\.[a-z_]\w*/\d)?$`)
 )
 
-// TestArchitecture looks for what ARCHITECTURE.md names: packages and files, what Go
-// packages declare, and modules of Elixir.
-func TestArchitecture(t *testing.T) {
-	text, err := os.ReadFile("../ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// documents are pages for readers, with how many names of the tree each has at least.
+var documents = map[string]int{
+	"../ARCHITECTURE.md":                   80,
+	"../CONTRIBUTING.md":                   15,
+	"../README.md":                         0,
+	"../SECURITY.md":                       1,
+	"../gen/README.md":                     1,
+	"../elixir/nx_vulkan_go/README.md":     1,
+	"../elixir/nx_vulkan_go/guides/*.md":   10,
+	"../elixir/nx_vulkan_go/guides/*/*.md": 0,
+}
+
+// TestDocuments looks for what documents name: packages and files, what Go packages
+// declare, and modules of Elixir.
+func TestDocuments(t *testing.T) {
 	packages, modules := declarations(t), elixirModules(t)
-	found := 0
-	for _, m := range quoted.FindAllStringSubmatch(string(text), -1) {
-		name := m[1]
-		switch {
-		case module.MatchString(name):
-			found++
-			if part := module.FindStringSubmatch(name)[1]; !modules[part] {
-				t.Errorf("%s is no module", part)
+	for pattern, least := range documents {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
 			}
-		case pathName.MatchString(name) && strings.Contains(name, "/"):
-			found++
-			if !exists(name) {
-				t.Errorf("%s is no file or folder", name)
-			}
-		case goName.MatchString(name):
-			part := goName.FindStringSubmatch(name)
-			names, ok := packages[part[1]]
-			if !ok {
-				continue // a term of Erlang, a file
-			}
-			found++
-			if !names[part[2]] {
-				t.Errorf("package %s declares no %s", part[1], part[2])
+			for _, m := range quoted.FindAllStringSubmatch(string(text), -1) {
+				known, fault := named(m[1], packages, modules)
+				if fault != "" {
+					t.Errorf("%s: %s", path, fault)
+				}
+				if known {
+					found++
+				}
 			}
 		}
+		if found < least {
+			t.Errorf("%s: only %d names are found in the text", pattern, found)
+		}
 	}
-	if found < 80 {
-		t.Errorf("only %d names are found in the text", found)
+}
+
+// named looks for a name in the tree. known says that it is of a kind that the tree has; fault is why it is not there.
+func named(name string, packages map[string]declared, modules map[string]bool) (known bool, fault string) {
+	switch {
+	case elsewhere.MatchString(name):
+	case module.MatchString(name):
+		if part := module.FindStringSubmatch(name)[1]; !modules[part] {
+			return true, part + " is no module"
+		}
+		return true, ""
+	case pathName.MatchString(name) && strings.Contains(name, "/"):
+		if !exists(name) {
+			return true, name + " is no file or folder"
+		}
+		return true, ""
+	case goName.MatchString(name):
+		part := goName.FindStringSubmatch(name)
+		names, ok := packages[part[1]]
+		if !ok {
+			return false, "" // a term of Erlang, a file
+		}
+		if !names.has(part[2]) {
+			return true, "package " + part[1] + " declares no " + part[2]
+		}
+		return true, ""
 	}
+	return false, ""
 }
 
 // exists reports whether a path is one of the repository or of its Elixir package.

@@ -23,7 +23,7 @@ const measurements = `
   devices   copies of values from one device to another, one way and both ways
   mesh      copies, all_reduce and a step of training on several devices; bench mesh --help lists its flags
   nodes     an upload to a node, an import from another one, and an all_reduce among several nodes of this machine
-  share     the same through the distribution, and the shares of the sessions; needs Erlang
+  share     reads of one session beside others as clients on a BEAM see them, and the shares of the sessions; needs Erlang
   sampler   leapfrog steps and draws of the No-U-Turn sampler`
 
 // benchOptions are the flags of bench.
@@ -58,7 +58,7 @@ func bench(ctx context.Context, args []string) error {
 	f.IntVar(&o.devices.Bytes, "bytes", 1<<30, "devices: `bytes` of the largest value")
 	f.IntVar(&o.nodes.Count, "nodes", 2, "nodes: `number` of nodes, two or more")
 	f.IntVar(&o.nodes.Bytes, "value", 64<<20, "nodes: `bytes` of each value")
-	f.IntVar(&o.nodes.Rounds, "rounds", 10, "nodes: how `often` each is measured; the least time counts")
+	f.IntVar(&o.nodes.Rounds, "rounds", 10, "nodes: `number` of times that each is measured; the least time counts")
 	if err := f.parse(args); err != nil {
 		return err
 	}

@@ -19,10 +19,8 @@ import (
 	"nxvk/vulkan"
 )
 
-// run serves the devices until it is told to stop.
-func run(ctx context.Context, args []string) error {
-	f := flags("run")
-	cfg := node.Config{}
+// settings are the flags that configure a node.
+func settings(f *flagSet, cfg *node.Config) {
 	f.StringVar(&cfg.Name, "name", "nxvk@127.0.0.1", "`NAME@HOST` of this node")
 	f.StringVar(&cfg.Cookie, "cookie", "", "`cookie` of the cluster; other users of the machine can read command lines, so prefer --cookie-file")
 	f.StringVar(&cfg.CookieFile, "cookie-file", "", "`file` with the cookie (default ~/.erlang.cookie, which is created if it does not exist)")
@@ -49,6 +47,13 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&cfg.CacheDir, "cache-dir", "", "`folder` for compiled kernels, or - for none (default: nxvk in the user's cache folder)")
 	f.BoolVar(&cfg.Validation, "validation", false, "load the Vulkan validation layer")
 	f.StringVar(&cfg.Metrics, "metrics", "", "`address` on which to serve Prometheus metrics, such as 127.0.0.1:9464 (default: none)")
+}
+
+// run serves the devices until it is told to stop.
+func run(ctx context.Context, args []string) error {
+	f := flags("run")
+	cfg := node.Config{}
+	settings(f, &cfg)
 	level := f.String("log-level", "info", "`level` of the log: trace, debug, info, warn, error or disabled")
 	eof := f.Bool("exit-on-eof", false, "stop at the end of standard input, so that the node ends with its launcher")
 	if err := f.parse(args); err != nil {

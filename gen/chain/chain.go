@@ -1,12 +1,11 @@
 package chain
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-
-	"cmp"
 	"maps"
 	"slices"
 

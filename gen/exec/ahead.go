@@ -42,11 +42,11 @@ func (g *guess) release() {
 // false where it does not.
 func (ip *interpreter) guess(q *Queue, r *run, f *frame, s *program.Step) bool {
 	o := f.Values[0]
-	if ip.exec.dev == nil || ip.exec.target.CPU || o.Lit != nil || r.lits[o.ID] != nil || q.failed != nil || ip.keeps(s) > aheadBytes {
+	if ip.dev == nil || ip.target.CPU || o.Lit != nil || r.lits[o.ID] != nil || q.failed != nil || ip.keeps(s) > aheadBytes {
 		return false
 	}
 	v := r.slots[o.ID]
-	if v.Failure() != nil || v.Mem == nil || v.Mem.Bring() || ip.exec.Lost() != nil {
+	if v.Failure() != nil || v.Mem == nil || v.Mem.Bring() || ip.Lost() != nil {
 		return false
 	}
 	g := &guess{step: s, result: make([]store.Value, len(f.Params))}
@@ -58,7 +58,7 @@ func (ip *interpreter) guess(q *Queue, r *run, f *frame, s *program.Step) bool {
 		}
 	}
 	v.Mem.Retain()
-	ip.exec.Feed(q).Fetch(v.Mem, 0, v.Type.Bytes(), false, func(data []byte, release func(), err error) {
+	ip.Feed(q).Fetch(v.Mem, 0, v.Type.Bytes(), false, func(data []byte, release func(), err error) {
 		if g.known, g.err = true, err; err == nil {
 			g.holds = fallback.Nonzero(fallback.Value{Type: v.Type, Data: data})
 		}
@@ -67,10 +67,10 @@ func (ip *interpreter) guess(q *Queue, r *run, f *frame, s *program.Step) bool {
 		}
 		v.Mem.Drop()
 		if g.waits {
-			ip.exec.Resume(q)
+			ip.Resume(q)
 		}
 	})
-	ip.exec.Counters.Ahead++
+	ip.Counters.Ahead++
 	r.pop(f)
 	r.guess, g.depth = g, len(r.stack)
 	ip.enter(q, r, s, 1, state)
@@ -133,7 +133,7 @@ func (ip *interpreter) confirm(q *Queue, r *run) (wait queue.Wait, over bool) {
 		return 0, false
 	case !g.known:
 		g.waits = true
-		ip.exec.Feed(q).Flush() // the device goes on meanwhile
+		ip.Feed(q).Flush() // the device goes on meanwhile
 		return queue.ForReadback, false
 	}
 	r.guess = nil
@@ -177,7 +177,7 @@ func (ip *interpreter) readPredicate(q *Queue, r *run, o ops.Operand) (yes bool,
 		err, q.failed = q.failed, nil
 		return false, 0, err
 	case !v.Mem.Bring():
-		wait, err = ip.exec.transfers.ReadBack(q, v.Mem, v.Type)
+		wait, err = ip.transfers.ReadBack(q, v.Mem, v.Type)
 		return false, wait, err
 	}
 	return fallback.Nonzero(fallback.Value{Type: v.Type, Data: v.Mem.Host[:v.Type.Bytes()]}), 0, nil

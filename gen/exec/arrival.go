@@ -22,7 +22,7 @@ type origin interface {
 // copies into that, and how it ends. The first error counts. Memory is held until nothing copies into it any more,
 // although the session may have gone on by then.
 type arrival struct {
-	exec  *Executor
+	exec  *sharing
 	queue *Queue
 	in    *wire.Instr
 	what  string // what its origin is called in errors
@@ -162,7 +162,7 @@ func (a *arrival) release() {
 }
 
 // allocFeed returns the feed whose memory a queue takes.
-func (e *Executor) allocFeed(q *Queue) *feed.Feed {
+func (e *sharing) allocFeed(q *Queue) *feed.Feed {
 	if a := q.incoming; a != nil && a.feed != nil {
 		return a.feed
 	}

@@ -45,39 +45,6 @@ func (q *Queue) expect(outs []ops.Result) {
 	}
 }
 
-// follow hands a request of the home queue to the async run that has what it needs.
-func (e *Executor) follow(q *Queue, r request) bool {
-	if q.from != nil || len(q.pending) == 0 {
-		return false
-	}
-	f := q.pending[r.read]
-	if r.in != nil && f == nil {
-		f = q.pendingOf(r.in)
-	}
-	if f == nil {
-		return false
-	}
-	if r.export != nil {
-		if q.awaited == nil {
-			q.awaited = make(map[ops.ID][]*export)
-		}
-		q.awaited[r.read] = append(q.awaited[r.read], r.export)
-		return true
-	}
-	if r.in != nil {
-		r.prog = q.programs.Find(r.in.Key)
-		r.held = q.hold(r.in)
-		r.wants = q.want(r.in)
-		if r.in.Op.IsCollective() {
-			r.round = q.beginRound(0)
-		}
-		f.expect(r.in.Outs)
-	}
-	f.push(r)
-	e.advance(f)
-	return true
-}
-
 // pendingOf finds an async run that an instruction needs a value of, or frees one of.
 func (q *Queue) pendingOf(in *wire.Instr) *Queue {
 	for i := range in.Ins {
@@ -167,63 +134,29 @@ func (q *Queue) waitsElsewhere(in *wire.Instr) bool {
 	return false
 }
 
-// settleAsync does what follows when an async run has served a request: what that made is
-// there, and async runs that wait for it go on.
-func (e *Executor) settleAsync(f *Queue, r *request) {
-	home := f.from
-	r.release()
-	if r.in != nil {
-		for _, id := range r.wants {
-			if home.wanted[id]--; home.wanted[id] == 0 {
-				delete(home.wanted, id)
-			}
-		}
-		for _, o := range r.in.Outs {
-			if home.makers[o.ID] == f {
-				delete(home.makers, o.ID)
-			}
-			if home.pending[o.ID] == f {
-				delete(home.pending, o.ID)
-			}
-			if home.makers[o.ID] == nil {
-				home.made(o.ID)
-			}
-		}
-	}
-	if f.queue.Len() == 0 {
-		home.asyncs = slices.DeleteFunc(home.asyncs, func(g *Queue) bool { return g == f })
-	}
-	for _, g := range slices.Clone(home.asyncs) {
-		if g.awaits {
-			g.awaits = false
-			e.Resume(g)
-		}
-	}
-}
-
 // runAsync gives a run that may take any time an async run. It reports false where
 // the run has its place in the order of the session.
 func (ip *interpreter) runAsync(q *Queue, in *wire.Instr) bool {
 	if q.from != nil || q.run != nil {
 		return false
 	}
-	p, err := ip.exec.Program(q, in.Key)
+	p, err := ip.programs.Program(q, in.Key)
 	if err != nil || !p.Open {
 		return false
 	}
 	r, types, err := ip.begin(q, in)
 	if err != nil {
-		ip.exec.observer.ObserveRun(q, in).ConcludeRun(err)
-		ip.exec.poison(q, in, types, err)
+		ip.observer.ObserveRun(q, in).ConcludeRun(err)
+		ip.poison(q, in, types, err)
 		return true
 	}
 	f := q.startAsync()
 	f.run = r
-	r.observed = ip.exec.observer.ObserveRun(f, in)
+	r.observed = ip.observer.ObserveRun(f, in)
 	ip.bound(f, r)
 	f.expect(in.Outs)
 	f.push(request{task: func(f *Queue) queue.Wait { return ip.runProgram(f, in) }, in: in})
-	ip.exec.advance(f)
+	ip.advance(f)
 	return true
 }
 

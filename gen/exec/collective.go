@@ -41,7 +41,7 @@ type collective struct {
 
 // JoinMesh gives a session a rank of a mesh, in place of the one that it had. done is called when everything
 // before has been carried out.
-func (e *Executor) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
+func (e *sharing) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
 	e.Do(q, func(q *Queue) queue.Wait {
 		if len(o.Nodes) == 0 {
 			done(e.join(q, o))
@@ -59,7 +59,7 @@ func (e *Executor) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
 	})
 }
 
-func (e *Executor) join(q *Queue, o wire.Mesh) error {
+func (e *sharing) join(q *Queue, o wire.Mesh) error {
 	if q.place != nil && q.place.Is(o.ID, o.Rank, o.Size) {
 		return nil
 	}
@@ -83,7 +83,7 @@ var errNoMesh = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 	"the session is in no mesh: open it with the option mesh, and name the round of a run with collectives")}
 
 // communicate carries out a collective, from where it stands.
-func (e *Executor) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
+func (e *sharing) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if q.incoming != nil {
 		return q.incoming.from.(*collective).step(q)
 	}
@@ -105,7 +105,7 @@ func (e *Executor) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
 }
 
 // newCollective finds the operand of a collective of q, and makes it the request at the front of f.
-func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, eager bool) *collective {
+func (e *sharing) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, eager bool) *collective {
 	x := &collective{arrival: arrival{exec: e, queue: f, in: in, what: "collective"}, owner: f, round: round, eager: eager}
 	x.from, f.incoming = x, &x.arrival
 	if q.run != nil {
@@ -124,11 +124,11 @@ func (e *Executor) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round,
 }
 
 // operandOf returns the operand of an instruction that has one, with a hold on its memory.
-func (e *Executor) operandOf(q *Queue, in *wire.Instr) (t ops.Type, m *store.Storage, err error) {
+func (e *sharing) operandOf(q *Queue, in *wire.Instr) (t ops.Type, m *store.Storage, err error) {
 	if in.Err != nil {
 		return t, nil, in.Err
 	}
-	w, err := e.gather(q, in)
+	w, err := q.gather(in)
 	defer w.Release()
 	if err != nil {
 		return t, nil, err
@@ -180,7 +180,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	}
 	x.end()
 	if x.run != nil {
-		x.run.arrived(x.exec, x)
+		x.run.arrived(x)
 	}
 	return 0
 }

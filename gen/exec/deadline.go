@@ -27,7 +27,7 @@ func (q *Queue) effort(p *kernels.Plan) *feed.Effort {
 func (ip *interpreter) bound(q *Queue, r *run) {
 	if d := q.Session.Deadline; d > 0 {
 		r.late = time.AfterFunc(d, func() {
-			ip.exec.cfg.Post(func() {
+			ip.cfg.Post(func() {
 				if q.run == r {
 					ip.stop(q, r, wire.Late(d))
 				}
@@ -95,11 +95,11 @@ func (ip *interpreter) stop(q *Queue, r *run, err error) {
 	q.job.Stop()
 	if q.incoming != nil {
 		q.incoming.drop(err)
-		ip.exec.Resume(q)
+		ip.Resume(q)
 	}
-	r.giveUp(ip.exec, err)
+	r.giveUp(err)
 	if r.call != nil || q.waits == queue.ForMesh {
 		r.call = nil
-		ip.exec.Resume(q)
+		ip.Resume(q)
 	}
 }

@@ -63,7 +63,7 @@ type deviceImport struct {
 }
 
 // importFromDevice begins the import of a value that a session of another device has.
-func (e *Executor) importFromDevice(q *Queue, in *wire.Instr) {
+func (e *sharing) importFromDevice(q *Queue, in *wire.Instr) {
 	var from Server
 	s := in.Shared
 	switch {

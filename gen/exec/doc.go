@@ -9,8 +9,19 @@
 // completions from elsewhere come back to it through Post. Where a comment
 // says "the goroutine of the Executor", it means in such a turn.
 //
-// The Executor serves the queues of sessions and wires its members, each of which owns a part
-// of the work on the same goroutine. Members in packages of their own know no queue:
+// The Executor executes one instruction at a time, begins and ends sessions, and is the face of its members.
+// Each member owns a part of the work, on the same goroutine; none refers to the Executor. These serve queues:
+//
+//	core         what all share: the device, whether it is lost, how a result gets an error
+//	scheduler    a request after the other, in turns; why a queue waits
+//	recorder     postpones instructions, and runs them as a trace (package trace)
+//	interpreter  runs programs and traces, a step at a time
+//	library      the programs of sessions: defined, found, explained
+//	reader       gives values to those who read them
+//	sharing      imports, exports and collectives: values of other sessions, devices and nodes
+//
+// A member knows those above it in this list and what the interfaces postponer, worker (scheduler.go) and runner
+// (recorder.go) say of the others. The members in packages of their own know no queue:
 //
 //	queue.Turns           whose turn it is
 //	loop.Detector         where a stream is cut into traces
@@ -25,11 +36,9 @@
 //	dispatch.Dispatcher   executes an instruction or a fusion, on the host or on the device
 //	spans.Observer        where the time of a request goes
 //
-// Two members in files of this package serve queues for the Executor: recorder (recorder.go) postpones
-// instructions, interpreter (run.go, control.go, fusion.go, async.go, ahead.go, callback.go, hook.go,
-// deadline.go) runs programs and ends runs. They refer to the Executor: each has instructions executed, has
-// queues wait, and works with the other members, so that an interface for it would be the Executor by
-// another name. The sampler and the shaders of clients stand on extend.go.
+// A run is in run.go, its steps in step.go, loops that begin a round ahead in ahead.go, hooks and callbacks in
+// callback.go, runs that leave the order of their session in async.go. The sampler and the shaders of clients stand
+// on extend.go.
 //
 // Start reading at Executor.execute, then dispatch.Dispatcher.Run for where work runs.
 package exec

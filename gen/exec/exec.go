@@ -67,37 +67,27 @@ type Config struct {
 	Completed func(time.Duration)
 }
 
-// Executor carries out the instructions of one device. It serves the queues of sessions and
-// wires its members, each of which owns a part of the work, on the same goroutine.
+// Executor carries out the instructions of one device. It begins and ends sessions, executes one instruction at a
+// time, and is the face of its members, each of which owns a part of the work, on the same goroutine.
 type Executor struct {
-	cfg     Config
-	dev     *vulkan.Device
-	target  *synth.Target // that of kernels
-	bounds  *program.Bounds
-	definer Definer // of shaders; nil where there are none
+	*core      // the device, its loss, the counters
+	*scheduler // serves the queues of sessions
+	*reader    // gives values to those who read them
+	*library   // has the programs of sessions
+	*sharing   // brings values from other sessions, devices and nodes
 
-	queues  map[*store.Session]*Queue
-	turns   queue.Turns[*Queue]
-	imports []*Queue                 // queues that wait for another session
-	exports []*export                // that wait for a value which has not been announced
-	senders map[*devcopy.Sender]bool // of values that other devices import
+	recorder    recorder    // postpones instructions
+	interpreter interpreter // runs programs
+	definer     Definer     // of shaders; nil where there are none
 
-	exchanges bool           // values and collectives go over memory that devices share: not those of a processor, whose memory the host has
-	slots     *devcopy.Slots // that memory, for values that other devices import
-
-	feeds       *feed.Feeds                  // what the device is given
 	kernels     *kernels.Cache               // compiled code
 	specializer *program.Specializer         // compiles programs
 	memory      *memory.Manager[*Queue]      // who gets memory
-	recorder    recorder                     // postpones instructions
-	interpreter interpreter                  // runs programs
 	dispatcher  *dispatch.Dispatcher[*Queue] // executes what is not control flow
 	transfers   *transfer.Transfers[*Queue]  // bring values to the device and back
 	jobs        *hostjob.Jobs[*Queue]        // computations of the host
 	checker     checks.Checker               // what is wrong with indices
 	observer    spans.Observer[*Queue]       // where the time of a request goes
-
-	Counters Counters
 }
 
 // Counters counts what an Executor has done.
@@ -130,16 +120,10 @@ func New(cfg Config) *Executor {
 	if cfg.Meshes == nil {
 		cfg.Meshes = mesh.NewMeshes(cfg.Work)
 	}
-	e := &Executor{
-		cfg:     cfg,
-		dev:     cfg.Device,
-		queues:  make(map[*store.Session]*Queue),
-		bounds:  program.NewBounds(),
-		senders: make(map[*devcopy.Sender]bool),
-		slots:   devcopy.NewSlots(),
-	}
-	e.recorder.exec, e.interpreter.exec = e, e
-	e.jobs = hostjob.New(hostjob.Config[*Queue]{Work: cfg.Work, Post: cfg.Post, Log: &e.cfg.Log, Account: e.Account,
+	c := &core{cfg: cfg, dev: cfg.Device}
+	e := &Executor{core: c, scheduler: &scheduler{core: c, queues: make(map[*store.Session]*Queue)}}
+	c.late, e.work, e.scheduler.recorder = e.interpreter.stopLate, e, &e.recorder
+	e.jobs = hostjob.New(hostjob.Config[*Queue]{Work: cfg.Work, Post: cfg.Post, Log: &c.cfg.Log, Account: e.Account,
 		Slot: func(q *Queue) *hostjob.Slot { return &q.job }, Deadline: (*Queue).deadline, Resume: e.Resume, Fail: e.poison})
 	aside := e.jobs.Aside
 	e.checker = checks.Checker{Error: e.DeviceError, Aside: aside, Failed: &e.Counters.Failed}
@@ -150,26 +134,44 @@ func New(cfg Config) *Executor {
 		Warm:  func(k *kernels.Kernel) (vulkan.Ticket, error) { return e.feeds.Warm(k) },
 		Aside: aside,
 	}, cfg.WarmUp)
-	e.target = e.kernels.Target()
+	c.target = e.kernels.Target()
 	e.kernels.Stead = dispatch.MayStandIn(cfg.Device, &cfg.Target, cfg.HostLimit)
 	processor, limit := false, cfg.HostLimit
 	if e.dev != nil {
 		info := e.dev.Info()
 		processor = info.Kind == vulkan.CPU
-		e.exchanges = !processor && info.Features.HostImport
 		if limit == 0 {
 			limit = placement.DefaultLimit(info)
 		}
 	}
-	e.feeds = feed.New(feed.Config{Device: cfg.Device, Target: e.target, Post: cfg.Post, Log: &e.cfg.Log, Completed: cfg.Completed,
-		Counters: &e.Counters.Counters})
+	c.feeds = feed.New(feed.Config{Device: cfg.Device, Target: c.target, Post: cfg.Post, Log: &c.cfg.Log, Completed: cfg.Completed,
+		Counters: &c.Counters.Counters})
 	e.specializer = program.NewSpecializer(program.SpecializerConfig{Kernels: e.kernels, Log: cfg.Log, Post: cfg.Post, Aside: aside}, processor, limit)
 	e.memory = newMemory(e)
 	e.transfers = transfer.New(transfer.Config[*Queue]{Device: cfg.Device, Memory: e.memory, Feeds: e.feeds, Jobs: e.jobs,
 		Session: sessionOf, Feed: e.Feed, Resume: e.resumeWith})
 	e.dispatcher = newDispatcher(e, limit)
-	e.recorder.signatures, e.recorder.traces = trace.NewSignatures(e.dispatcher.Plan), trace.NewCache(e.specializer, e.kernels)
+	connect(e)
 	return e
+}
+
+// connect gives the members that serve queues what they work with.
+func connect(e *Executor) {
+	c, s := e.core, e.scheduler
+	e.reader = &reader{core: c, scheduler: s, observer: &e.observer}
+	e.library = &library{core: c, scheduler: s, bounds: program.NewBounds(), specializer: e.specializer, kernels: e.kernels, jobs: e.jobs,
+		onHost: e.dispatcher.OnHost}
+	e.sharing = &sharing{core: c, scheduler: s, kernels: e.kernels, memory: e.memory, transfers: e.transfers, dispatcher: e.dispatcher, flush: e.recorder.flushTrace,
+		senders: make(map[*devcopy.Sender]bool), slots: devcopy.NewSlots(), exchanges: exchanges(e.dev)}
+	e.interpreter = interpreter{core: c, scheduler: s, programs: e.library, specializer: e.specializer, kernels: e.kernels, dispatcher: e.dispatcher,
+		memory: e.memory, transfers: e.transfers, jobs: e.jobs, observer: &e.observer, execute: e.execute}
+	e.recorder = recorder{core: c, scheduler: s, runs: &e.interpreter, dispatcher: e.dispatcher,
+		signatures: trace.NewSignatures(e.dispatcher.Plan), traces: trace.NewCache(e.specializer, e.kernels)}
+}
+
+// exchanges reports whether values of a device go to others over memory that devices share.
+func exchanges(d *vulkan.Device) bool {
+	return d != nil && d.Info().Kind != vulkan.CPU && d.Info().Features.HostImport
 }
 
 // newMemory has the members of an Executor give and free memory.
@@ -222,9 +224,6 @@ func (e *Executor) execute(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	}
 	return wait
 }
-
-// fuses reports whether programs are compiled into fusions.
-func (e *Executor) fuses() bool { return e.dev != nil && !e.cfg.OneByOne }
 
 // release gives back the memory of literals that nothing has taken over.
 func release(in *wire.Instr) {
@@ -287,7 +286,7 @@ func (e *Executor) compute(q *Queue, in *wire.Instr) (wait queue.Wait) {
 			return wait
 		}
 	}
-	w, err := e.gather(q, in)
+	w, err := q.gather(in)
 	if err != nil {
 		e.poison(q, in, w.Types, err)
 		return 0
@@ -307,55 +306,59 @@ func (e *Executor) compute(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	return 0
 }
 
-// gather finds the operands of an instruction. A literal tensor becomes memory
-// on the host; a literal scalar stays in the instruction. An operand that
-// carries an error is that error, and one that is not held says which it is.
-func (e *Executor) gather(q *Queue, in *wire.Instr) (w *placement.Work, first error) {
-	w = placement.New(in)
-	for i := range in.Ins {
-		o := &in.Ins[i]
-		if o.Lit != nil {
-			w.Types[i] = o.Lit.Type
-			continue
+// End forgets a session: its queue is dropped and its values are let go, in slices where there are
+// many.
+func (e *Executor) End(s *store.Session) { endSession(e, s, e.cfg.Post) }
+
+// EndNow is End without slices, for when nothing that is posted will run.
+func (e *Executor) EndNow(s *store.Session) { endSession(e, s, func(f func()) { f() }) }
+
+func endSession(e *Executor, s *store.Session, post func(func())) {
+	q := e.queues[s]
+	if q != nil {
+		q.end()
+		if q.worker != nil {
+			q.worker.End()
 		}
-		if lit := q.literal(o.ID); lit != nil {
-			w.Replace(i, lit)
-			continue
-		}
-		v, err := q.value(o.ID)
-		if err != nil {
-			err = &wire.Fault{Kind: wire.KindOf(err), Err: fmt.Errorf("operand %d: %w", i, err)}
-		} else {
-			err = v.Failure()
-		}
-		if err != nil && first == nil {
-			first = err
-		}
-		w.Types[i], w.Args[i] = v.Type, v.Mem
+		delete(e.queues, s)
+		e.recorder.gathering = slices.DeleteFunc(e.recorder.gathering, func(g *Queue) bool { return g == q })
 	}
-	return w, first
+	mems := s.End()
+	queue.InSlices(post, len(mems), func(i int) bool {
+		mems[i].Drop()
+		return true
+	}, func(bool) {
+		if q != nil && q.feed != nil {
+			q.feed.End()
+		}
+		e.memory.Retry()
+	})
 }
 
-// note is what the client has said of where an instruction was sent, or the run that
-// it is a part of.
-func (q *Queue) note(in *wire.Instr) string {
-	if in.Note == "" && q.run != nil && q.run.in != nil {
-		return q.run.in.Note
+// Abandon answers everything that waits with the loss of the device and
+// forgets the queues.
+func (e *Executor) Abandon() {
+	e.EndExports(e.Lost())
+	queues := e.queues
+	e.queues = make(map[*store.Session]*Queue)
+	e.imports = nil
+	e.memory.Abandon()
+	for _, q := range queues {
+		if q.feed != nil {
+			q.feed.Release()
+		}
+		for _, f := range append(slices.Clone(q.asyncs), q) {
+			f.waits = 0
+			e.advance(f)
+		}
 	}
-	return in.Note
+	e.queues = queues
 }
 
-// poison makes the results of an instruction carry an error. An error that
-// came with an operand stays what it was.
-func (e *Executor) poison(q *Queue, in *wire.Instr, types []ops.Type, err error) {
-	if _, inherited := err.(*ops.Error); !inherited {
-		err = in.Fail(q.note(in), types, err)
-		e.Counters.Failed++
-	}
-	for _, out := range in.Outs {
-		q.put(out.ID, store.Value{Type: out.Type, Err: err})
-	}
-	if len(in.Outs) == 0 && q.Orphan != nil {
-		q.Orphan(err)
-	}
+// cancel ends runs of a queue.
+func (e *Executor) cancel(q *Queue, ids []int) { e.interpreter.cancel(q, ids) }
+
+// Answer gives the answer to a callback of a run. from is who sent it; an answer that nobody waits for is dropped.
+func (e *Executor) Answer(from etf.Pid, run ops.ID, ref uint64, data [][]byte, err error) {
+	e.interpreter.answer(from, run, ref, data, err)
 }

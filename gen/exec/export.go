@@ -16,7 +16,7 @@ import (
 // export is a value that another device of the node imports, until its memory is held by a Sender or
 // there is an error.
 type export struct {
-	exec   *Executor
+	exec   *sharing
 	queue  *Queue // of the session that has the value
 	shared *wire.Shared
 	typ    ops.Type  // as the importer states it
@@ -27,7 +27,7 @@ type export struct {
 // export offers a value to another device, once it has been made. The session that makes it may have
 // any amount of work before; only a value that no instruction makes is waited for no longer than
 // ImportTime. offer is called once, on the goroutine of the Executor.
-func (e *Executor) export(s *wire.Shared, t ops.Type, offer func(*devcopy.Sender, error)) {
+func (e *sharing) export(s *wire.Shared, t ops.Type, offer func(*devcopy.Sender, error)) {
 	from, err := e.sharedBy(s)
 	if err == nil {
 		err = e.Lost()
@@ -57,7 +57,7 @@ func (x *export) find() {
 		return
 	}
 	if q.trace.Makes(id) {
-		x.exec.recorder.flushTrace(q)
+		x.exec.flush(q)
 		if x.take() {
 			return
 		}
@@ -114,7 +114,7 @@ func unlike(v store.Value, stated ops.Type) error {
 }
 
 // newSender holds a value for another device.
-func (e *Executor) newSender(v store.Value) (s *devcopy.Sender) {
+func (e *sharing) newSender(v store.Value) (s *devcopy.Sender) {
 	feeds, slots := e.feeds, e.slots
 	if e.dev == nil {
 		feeds = nil
@@ -150,7 +150,7 @@ func (x *export) end(s *devcopy.Sender, err error) {
 }
 
 // retryExports looks again for values that no instruction made before.
-func (e *Executor) retryExports() {
+func (e *sharing) retryExports() {
 	waiting := e.exports
 	e.exports = nil
 	for _, x := range waiting {
@@ -169,7 +169,7 @@ func (q *Queue) dropExports() {
 }
 
 // EndExports ends all that other devices import, with an error: the server ends.
-func (e *Executor) EndExports(err error) {
+func (e *sharing) EndExports(err error) {
 	for _, q := range e.queues {
 		for _, x := range slices.Collect(maps.Keys(q.exports)) {
 			x.end(nil, err)

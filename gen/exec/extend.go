@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"time"
-
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/queue"
@@ -10,8 +8,6 @@ import (
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
-
-	"github.com/rs/zerolog"
 )
 
 // This file is what packages above have an Executor do for a session: the sampler
@@ -26,18 +22,6 @@ type Definer interface {
 
 // SetDefiner says who takes the definitions of shaders. It comes before the first stream.
 func (e *Executor) SetDefiner(d Definer) { e.definer = d }
-
-// Post runs a function on the goroutine of the Executor.
-func (e *Executor) Post(f func()) { e.cfg.Post(f) }
-
-// Log is where the Executor logs.
-func (e *Executor) Log() *zerolog.Logger { return &e.cfg.Log }
-
-// Device returns the device, nil for the host alone.
-func (e *Executor) Device() *vulkan.Device { return e.dev }
-
-// Target returns what the device can do.
-func (e *Executor) Target() synth.Target { return *e.target }
 
 // HostLimit returns how many elements work of the host has at most.
 func (e *Executor) HostLimit() int { return e.dispatcher.HostLimit }
@@ -88,12 +72,6 @@ func (q *Queue) Peek(key any) Ender { return q.home().above[key] }
 // Home returns the queue of the session, of which another one may run requests.
 func (q *Queue) Home() *Queue { return q.home() }
 
-// DoWith runs a task after everything that the session asked for before, with the operands
-// of an instruction.
-func (e *Executor) DoWith(q *Queue, in *wire.Instr, t func(q *Queue) queue.Wait) {
-	e.enqueue(q, request{in: in, task: t})
-}
-
 // HostOperand is an operand whose elements are on the host.
 type HostOperand struct {
 	ops.Type
@@ -106,7 +84,7 @@ func (e *Executor) OnHost(q *Queue, in *wire.Instr, check func([]ops.Type) error
 	if q.failed != nil {
 		return 0, q.failed
 	}
-	w, err := e.gather(q, in)
+	w, err := q.gather(in)
 	if err != nil {
 		return 0, err
 	}
@@ -183,19 +161,6 @@ func (e *Executor) Enough() int { return e.specializer.Enough }
 // goroutine of the Executor.
 func (e *Executor) Building() int { return e.jobs.Building() + e.kernels.Busy() }
 
-// Lost returns why the device is gone, or nil.
-func (e *Executor) Lost() error { return e.feeds.Lost() }
-
-// DeviceError gives an error of package vulkan its kind, and notes a loss.
-func (e *Executor) DeviceError(err error) error { return e.feeds.Error(err) }
-
-// Flush submits what has gathered.
-func (e *Executor) Flush() { e.feeds.Flush() }
-
-// Oldest returns when the oldest submission that has not completed went to the
-// device; the zero time where there is none.
-func (e *Executor) Oldest() time.Time { return e.feeds.Oldest() }
-
 // Swept continues the queues that wait for memory: all sessions have answered.
 func (e *Executor) Swept() { e.memory.Retry() }
 
@@ -207,18 +172,6 @@ func (e *Executor) Aside(q *Queue, what string, f func(*sched.Worker) error, the
 		return
 	}
 	e.jobs.AsideFor(q, what, f, then)
-}
-
-// SetWeight sets the share of a session beside the shares of others, of which 1 is the
-// usual one: of the processors, of the device and of the goroutine of the Executor.
-func (e *Executor) SetWeight(q *Queue, weight float64) {
-	q.Session.Weight = weight
-	if q.worker != nil {
-		q.worker.SetWeight(weight)
-	}
-	if q.feed != nil {
-		q.feed.SetWeight(weight)
-	}
 }
 
 // Wait is why the first request of a session cannot go on, 0 where it can.

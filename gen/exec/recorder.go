@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"nxvk/gen/exec/dispatch"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
@@ -41,12 +42,21 @@ const (
 // recorder postpones the instructions of streams: it records them in the trace of their queue,
 // and has that run when a result is needed or the stream is silent.
 type recorder struct {
-	exec       *Executor
-	gathering  []*Queue // queues with a trace
+	*core
+	*scheduler
+	runs       runner
+	dispatcher *dispatch.Dispatcher[*Queue] // makes plans, and says what is work for the host
+	gathering  []*Queue                     // queues with a trace
 	signatures *trace.Signatures
 	traces     *trace.Cache
 	scratch    placement.Work // of classify
 	timer      bool           // a check for silent streams is due
+}
+
+// runner carries out traces as it does programs: the interpreter.
+type runner interface {
+	awaitWarmStart(q *Queue, r *run) bool          // the run waits for fusions that an earlier life has compiled
+	advanceRun(q *Queue, r *run) (wait queue.Wait) // takes a step
 }
 
 // schedule decides when the request at the front of a queue has its turn.
@@ -75,8 +85,8 @@ func (q *Queue) flushIf(needs bool) timing {
 func (rc *recorder) scheduleInstr(q *Queue, in *wire.Instr) (t timing) {
 	defer func() {
 		if r := recover(); r != nil {
-			rc.exec.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
-			rc.exec.poison(q, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
+			rc.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
+			rc.poison(q, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
 			t = later
 		}
 	}()
@@ -86,7 +96,7 @@ func (rc *recorder) scheduleInstr(q *Queue, in *wire.Instr) (t timing) {
 // postpone decides when an instruction has its turn, and takes it into the
 // trace where that is later.
 func (rc *recorder) postpone(q *Queue, in *wire.Instr) timing {
-	if rc.exec.dev == nil || rc.exec.cfg.OneByOne || q.recording.Busy() || q.failed != nil || q.claim.Swept() {
+	if !rc.fuses() || q.recording.Busy() || q.failed != nil || q.claim.Swept() {
 		return now
 	}
 	switch {
@@ -95,7 +105,7 @@ func (rc *recorder) postpone(q *Queue, in *wire.Instr) timing {
 	case in.Op == ops.Run:
 		q.loop.Reset()
 		return q.flushIf(true)
-	case in.Op == ops.Import || in.Op.IsCollective() || in.Note != "" || rc.exec.Lost() != nil || q.trace.Full():
+	case in.Op == ops.Import || in.Op.IsCollective() || in.Note != "" || rc.Lost() != nil || q.trace.Full():
 		return q.flushIf(true)
 	}
 	if q.renames(in) {
@@ -128,7 +138,7 @@ func (rc *recorder) free(q *Queue, in *wire.Instr) timing {
 		}
 	}
 	if len(left) == 0 && len(list) > 0 {
-		rc.exec.Counters.Instructions++
+		rc.Counters.Instructions++
 		return later
 	}
 	in.Attrs = [][]int{left}
@@ -170,7 +180,7 @@ func (rc *recorder) classify(q *Queue, in *wire.Instr) timing {
 	if !ok || len(in.Regions) > 0 {
 		return q.flushIf(pending)
 	}
-	if !pending && in.Op != ops.Dot && w.Small(rc.exec.dispatcher.HostLimit) {
+	if !pending && in.Op != ops.Dot && w.Small(rc.dispatcher.HostLimit) {
 		return now // most work for the host
 	}
 	w.SettleLiterals()
@@ -183,11 +193,11 @@ func (rc *recorder) classify(q *Queue, in *wire.Instr) timing {
 	}
 	switch {
 	case f.Making:
-		f.Plan.Then(func() { rc.exec.Resume(q) })
+		f.Plan.Then(func() { rc.Resume(q) })
 		return unknown
 	case !f.Lazy, placement.CheckIndex(w) != nil:
 		return q.flushIf(pending)
-	case !pending && (f.Alias || w.Small(rc.exec.dispatcher.HostLimit)):
+	case !pending && (f.Alias || w.Small(rc.dispatcher.HostLimit)):
 		return now
 	case q.loop.Cuts(f.ID):
 		if q.trace != nil {
@@ -251,7 +261,7 @@ func (rc *recorder) cutTrace(q *Queue) request {
 // something.
 func (rc *recorder) flushTrace(q *Queue) {
 	if q.trace != nil && q.waits == 0 && q.queue.Len() == 0 {
-		rc.exec.enqueue(q, rc.cutTrace(q))
+		rc.enqueue(q, rc.cutTrace(q))
 	}
 }
 
@@ -264,16 +274,16 @@ const patience = 8
 // gathered is submitted, although nobody reads: when the stream has been silent,
 // or by then where the device is idle.
 func (rc *recorder) awaitSilence() {
-	if rc.timer || rc.exec.feeds.Idle() && len(rc.gathering) == 0 {
+	if rc.timer || rc.feeds.Idle() && len(rc.gathering) == 0 {
 		return
 	}
 	rc.timer = true
-	rc.exec.feeds.Listen()
+	rc.feeds.Listen()
 	time.AfterFunc(Silence, func() {
-		rc.exec.cfg.Post(func() {
+		rc.cfg.Post(func() {
 			rc.timer = false
 			rc.runSilent()
-			rc.exec.feeds.FlushSilent()
+			rc.feeds.FlushSilent()
 			rc.awaitSilence()
 		})
 	})
@@ -287,7 +297,7 @@ func (rc *recorder) runSilent() {
 			continue
 		}
 		q.quiet++
-		if q.quiet >= patience || rc.exec.Feed(q).InFlight() == 0 && !q.loop.Looping() {
+		if q.quiet >= patience || rc.Feed(q).InFlight() == 0 && !q.loop.Looping() {
 			rc.flushTrace(q)
 		}
 	}
@@ -304,11 +314,11 @@ func (rc *recorder) runTrace(q *Queue, s *trace.Trace) (wait queue.Wait) {
 		q.run = rc.bind(q, s)
 	}
 	r := q.run
-	if rc.exec.interpreter.awaitWarmStart(q, r) {
+	if rc.runs.awaitWarmStart(q, r) {
 		return queue.ForPlan
 	}
 	for len(r.stack) > 0 {
-		if wait := rc.exec.interpreter.advanceRun(q, r); wait != 0 {
+		if wait := rc.runs.advanceRun(q, r); wait != 0 {
 			return wait
 		}
 	}
@@ -327,7 +337,7 @@ func (rc *recorder) runTrace(q *Queue, s *trace.Trace) (wait queue.Wait) {
 // bind begins the run of a trace with what that takes from outside.
 func (rc *recorder) bind(q *Queue, s *trace.Trace) *run {
 	b, t, skipped := rc.traces.Block(s, memory.Allows(q.Session, s.Total(), 0))
-	rc.exec.Counters.Instructions += uint64(skipped)
+	rc.Counters.Instructions += uint64(skipped)
 	r := &q.traceRun
 	*r = run{
 		slots: append(r.slots[:0], make([]store.Value, s.Slots())...), lits: append(r.lits[:0], make([]*ops.Literal, s.Slots())...),

@@ -4,12 +4,17 @@ import (
 	"slices"
 	"time"
 
+	"nxvk/gen/exec/dispatch"
 	"nxvk/gen/exec/feed"
+	"nxvk/gen/exec/hostjob"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/mesh"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/spans"
+	"nxvk/gen/exec/transfer"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -18,8 +23,19 @@ import (
 // interpreter runs programs and traces, a step at a time, for any queue. Where a step has to wait,
 // the run keeps its place.
 type interpreter struct {
-	exec  *Executor
-	calls uint64 // callbacks so far: their references
+	*core
+	*scheduler
+	programs    *library
+	specializer *program.Specializer         // compiles programs
+	kernels     *kernels.Cache               // compiled code
+	dispatcher  *dispatch.Dispatcher[*Queue] // executes a fusion by its plan
+	memory      *memory.Manager[*Queue]      // of answers of callbacks
+	transfers   *transfer.Transfers[*Queue]  // read predicates and what callbacks get
+	jobs        *hostjob.Jobs[*Queue]        // what the host computes of a fusion
+	observer    *spans.Observer[*Queue]      // where the time of a run goes
+
+	execute func(q *Queue, in *wire.Instr) queue.Wait // carries out an instruction of a program
+	calls   uint64                                    // callbacks so far: their references
 }
 
 // run is a program under way. It keeps its place, so that a queue that had to
@@ -120,17 +136,17 @@ func (ip *interpreter) runProgram(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if q.run == nil {
 		if in.Err != nil {
 			q.runRound(in).End(in.Err)
-			ip.exec.poison(q, in, nil, in.Err)
+			ip.poison(q, in, nil, in.Err)
 			return 0
 		}
 		r, types, err := ip.begin(q, in)
 		if err != nil {
-			ip.exec.observer.ObserveRun(q, in).ConcludeRun(err)
-			ip.exec.poison(q, in, types, err)
+			ip.observer.ObserveRun(q, in).ConcludeRun(err)
+			ip.poison(q, in, types, err)
 			return 0
 		}
 		q.run = r
-		r.observed = ip.exec.observer.ObserveRun(q, in)
+		r.observed = ip.observer.ObserveRun(q, in)
 		ip.bound(q, r)
 	}
 	r := q.run
@@ -170,11 +186,11 @@ func (q *Queue) runRound(in *wire.Instr) *mesh.Round {
 
 // bind binds the operands of a run to the parameters of its program.
 func (ip *interpreter) bind(q *Queue, in *wire.Instr) (*run, []ops.Type, error) {
-	p, err := ip.exec.Program(q, in.Key)
+	p, err := ip.programs.Program(q, in.Key)
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := ip.exec.gather(q, in)
+	w, err := q.gather(in)
 	if err != nil {
 		return nil, w.Types, err
 	}
@@ -193,8 +209,8 @@ func (ip *interpreter) bind(q *Queue, in *wire.Instr) (*run, []ops.Type, error) 
 		r.lits[param.ID] = placement.Detach(w.In.Ins[i].Lit)
 	}
 	r.stack = []frame{{Block: p.Body}}
-	if ip.exec.fuses() {
-		r.specialization = ip.exec.specializer.Specialize(p, r.lits)
+	if ip.fuses() {
+		r.specialization = ip.specializer.Specialize(p, r.lits)
 	}
 	return r, w.Types, nil
 }
@@ -204,20 +220,20 @@ func (ip *interpreter) bind(q *Queue, in *wire.Instr) (*run, []ops.Type, error) 
 func (ip *interpreter) finish(q *Queue, r *run) (wait queue.Wait) {
 	values := r.prog.Body.Values
 	for ; r.err == nil && r.given < len(values); r.given++ {
-		if ip.exec.turns.Over() {
-			ip.exec.yield(q)
+		if ip.turns.Over() {
+			ip.yield(q)
 			return queue.ForTurn
 		}
 		q.Session.Put(r.in.Outs[r.given].ID, ip.valueOf(q, r, values[r.given]))
 	}
-	r.giveUp(ip.exec, r.err) // nothing, unless the run has failed
+	r.giveUp(r.err) // nothing, unless the run has failed
 	q.run = nil
 	if r.late != nil {
 		r.late.Stop()
 	}
 	r.round.End(r.err)
 	if r.err != nil {
-		ip.exec.poison(q, r.in, nil, r.err)
+		ip.poison(q, r.in, nil, r.err)
 	}
 	r.observed.ConcludeRun(r.err)
 	r.drop()
@@ -252,8 +268,8 @@ func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 	if f.pc == len(f.Steps) {
 		return ip.leave(q, r, f)
 	}
-	if ip.exec.turns.Over() {
-		ip.exec.yield(q)
+	if ip.turns.Over() {
+		ip.yield(q)
 		return queue.ForTurn
 	}
 	s := &f.Steps[f.pc]
@@ -279,7 +295,7 @@ func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 		if s.Fusion != nil {
 			wait = ip.runFusion(q, r, s)
 		} else {
-			wait = ip.exec.execute(q, &s.In)
+			wait = ip.execute(q, &s.In)
 		}
 		if wait != 0 {
 			return wait
@@ -346,23 +362,23 @@ func (r *run) needsComing(f *frame) bool {
 
 // arrived notes that a slot has the value of its collective, or an error. The run goes on where it has
 // waited for that.
-func (r *run) arrived(e *Executor, x *collective) {
+func (r *run) arrived(x *collective) {
 	id := x.in.Outs[0].ID
 	if r.coming[id] != x {
 		return
 	}
 	delete(r.coming, id)
 	if q := x.owner; q.run == r && q.waits == queue.ForMesh {
-		e.Resume(q)
+		x.exec.Resume(q)
 	}
 }
 
 // giveUp ends the collectives that are under way.
-func (r *run) giveUp(e *Executor, err error) {
+func (r *run) giveUp(err error) {
 	coming := r.coming
 	r.coming = nil
 	for _, x := range coming {
 		x.drop(err)
-		e.Resume(x.queue)
+		x.exec.Resume(x.queue)
 	}
 }

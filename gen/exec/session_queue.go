@@ -1,7 +1,7 @@
 package exec
 
 import (
-	"slices"
+	"fmt"
 	"time"
 
 	"nxvk/fallback/sched"
@@ -11,6 +11,7 @@ import (
 	"nxvk/gen/exec/loop"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/mesh"
+	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/spans"
@@ -103,102 +104,6 @@ type request struct {
 	wants []ops.ID               // what it needs and was pending
 }
 
-// run serves a request.
-func (r *request) run(e *Executor, q *Queue) (wait queue.Wait) {
-	if r.task == nil {
-		return e.execute(q, r.in)
-	}
-	return r.task(q)
-}
-
-// Queue returns the queue of a session.
-func (e *Executor) Queue(s *store.Session) *Queue {
-	q, ok := e.queues[s]
-	if !ok {
-		q = &Queue{Session: s}
-		e.queues[s] = q
-	}
-	return q
-}
-
-// End forgets a session: its queue is dropped and its values are let go, in slices where there are
-// many.
-func (e *Executor) End(s *store.Session) { endSession(e, s, e.cfg.Post) }
-
-// EndNow is End without slices, for when nothing that is posted will run.
-func (e *Executor) EndNow(s *store.Session) { endSession(e, s, func(f func()) { f() }) }
-
-func endSession(e *Executor, s *store.Session, post func(func())) {
-	q := e.queues[s]
-	if q != nil {
-		q.end()
-		if q.worker != nil {
-			q.worker.End()
-		}
-		delete(e.queues, s)
-		e.recorder.gathering = slices.DeleteFunc(e.recorder.gathering, func(g *Queue) bool { return g == q })
-	}
-	mems := s.End()
-	queue.InSlices(post, len(mems), func(i int) bool {
-		mems[i].Drop()
-		return true
-	}, func(bool) {
-		if q != nil && q.feed != nil {
-			q.feed.End()
-		}
-		e.memory.Retry()
-	})
-}
-
-// Stream carries out instructions after everything that the session asked for
-// before.
-func (e *Executor) Stream(q *Queue, instrs []wire.Instr) {
-	defer e.turns.Begin()()
-	for i := range instrs {
-		in := &instrs[i]
-		if in.Op == ops.Cancel && in.Err == nil {
-			e.interpreter.cancel(q, in.Attrs[0]) // what is to be ended holds up the rest
-			continue
-		}
-		if q.queue.Len() == 0 && q.waits == 0 {
-			switch e.recorder.scheduleInstr(q, in) {
-			case later:
-				if e.turns.Over() {
-					e.yield(q)
-				}
-				continue
-			case unknown:
-				e.park(q, queue.ForPlan)
-				q.push(newRequest(in))
-				continue
-			case after:
-				q.push(newRequest(in))
-				e.advance(q)
-				continue
-			}
-			var wait queue.Wait
-			if !e.follow(q, newRequest(in)) {
-				wait = e.execute(q, in)
-			}
-			if wait == 0 {
-				if e.turns.Over() {
-					e.yield(q)
-				}
-				continue
-			}
-			e.park(q, wait)
-		}
-		if q.waits != 0 && q.claim.Swept() && in.Op == ops.Free && in.Err == nil {
-			q.freeEarly(in.Attrs[0])
-		}
-		q.push(newRequest(in))
-	}
-	e.settle()
-}
-
-// newRequest is the request to carry out an instruction.
-func newRequest(in *wire.Instr) request { return request{in: in, eager: true} }
-
 // push adds a request to a queue.
 func (q *Queue) push(r request) {
 	q.queue.Push(r)
@@ -236,88 +141,10 @@ func (q *Queue) freeEarly(ids []int) {
 	}
 }
 
-// Do runs a task after everything that the session asked for before.
-func (e *Executor) Do(q *Queue, t task) { e.enqueue(q, request{task: t}) }
-
-func (e *Executor) enqueue(q *Queue, r request) {
-	q.push(r)
-	e.advance(q)
-}
-
-// advance serves a queue until it is empty or has to wait.
-func (e *Executor) advance(q *Queue) {
-	defer e.turns.Begin()()
-	for q.waits == 0 && q.queue.Len() > 0 {
-		if e.turns.Over() {
-			e.yield(q)
-			return
-		}
-		r := *q.queue.At(0)
-		if q.from != nil && r.in != nil && q.waitsElsewhere(r.in) {
-			q.awaits = true
-			e.park(q, queue.ForRun)
-			return
-		}
-		switch e.recorder.schedule(q, &r) {
-		case later:
-			q.queue.Pop()
-			continue
-		case unknown:
-			e.park(q, queue.ForPlan)
-			return
-		case after:
-			q.queue.PushFront(e.recorder.cutTrace(q))
-			continue
-		}
-		if !e.follow(q, r) {
-			if wait := r.run(e, q); wait != 0 {
-				e.park(q, wait)
-				return
-			}
-		}
-		q.fresh()
-		q.since, q.source = time.Time{}, nil
-		q.queue.Pop() // the task may have ended the session
-		if q.from != nil {
-			e.settleAsync(q, &r)
-		}
-	}
-}
-
-// park has a queue wait for something.
-func (e *Executor) park(q *Queue, why queue.Wait) {
-	if q.waits == 0 {
-		e.Counters.Waits[why]++
-		if q.run != nil {
-			q.run.waited(why)
-		}
-		if why == queue.ForPlan || why == queue.ForKernel {
-			q.observed.Block()
-		}
-	}
-	q.waits = why
-}
-
 // fresh forgets what a queue has done about the task at its front.
 func (q *Queue) fresh() {
 	q.claim, q.failed, q.needed = memory.Claim{}, nil, nil
 	q.recording.Drop()
-}
-
-// Resume serves a queue that has waited.
-func (e *Executor) Resume(q *Queue) {
-	q.waits = 0
-	q.observed.Resume()
-	e.advance(q)
-	e.settle()
-}
-
-// resumeWith is Resume with the reason why an operand of the request at the front did not come, or nil.
-func (e *Executor) resumeWith(q *Queue, err error) {
-	if err != nil {
-		q.failed = err
-	}
-	e.Resume(q)
 }
 
 // value finds a value that an instruction works on: of the program under way,
@@ -355,52 +182,43 @@ func (q *Queue) literal(id ops.ID) *ops.Literal {
 	return q.run.lits[id]
 }
 
-// settle does what follows a round of work: imports that waited for it, and a
-// flush once the stream is silent.
-func (e *Executor) settle() {
-	if waiting := e.imports; len(waiting) > 0 {
-		e.imports = nil
-		for _, q := range waiting {
-			q.waits = 0
-			e.advance(q)
+// gather finds the operands of an instruction. A literal tensor becomes memory
+// on the host; a literal scalar stays in the instruction. An operand that
+// carries an error is that error, and one that is not held says which it is.
+func (q *Queue) gather(in *wire.Instr) (w *placement.Work, first error) {
+	w = placement.New(in)
+	for i := range in.Ins {
+		o := &in.Ins[i]
+		if o.Lit != nil {
+			w.Types[i] = o.Lit.Type
+			continue
 		}
+		if lit := q.literal(o.ID); lit != nil {
+			w.Replace(i, lit)
+			continue
+		}
+		v, err := q.value(o.ID)
+		if err != nil {
+			err = &wire.Fault{Kind: wire.KindOf(err), Err: fmt.Errorf("operand %d: %w", i, err)}
+		} else {
+			err = v.Failure()
+		}
+		if err != nil && first == nil {
+			first = err
+		}
+		w.Types[i], w.Args[i] = v.Type, v.Mem
 	}
-	e.retryExports()
-	e.recorder.awaitSilence()
+	return w, first
 }
 
-// Abandon answers everything that waits with the loss of the device and
-// forgets the queues.
-func (e *Executor) Abandon() {
-	e.EndExports(e.Lost())
-	queues := e.queues
-	e.queues = make(map[*store.Session]*Queue)
-	e.imports = nil
-	e.memory.Abandon()
-	for _, q := range queues {
-		if q.feed != nil {
-			q.feed.Release()
-		}
-		for _, f := range append(slices.Clone(q.asyncs), q) {
-			f.waits = 0
-			e.advance(f)
-		}
+// note is what the client has said of where an instruction was sent, or the run that
+// it is a part of.
+func (q *Queue) note(in *wire.Instr) string {
+	if in.Note == "" && q.run != nil && q.run.in != nil {
+		return q.run.in.Note
 	}
-	e.queues = queues
+	return in.Note
 }
 
-// yield has a queue wait for its next turn.
-func (e *Executor) yield(q *Queue) {
-	home := q.home()
-	e.park(q, queue.ForTurn)
-	e.turns.Wait(q, &home.share, home.Session.Weight)
-}
-
-// Feed returns the feed of the session of a queue.
-func (e *Executor) Feed(q *Queue) *feed.Feed {
-	h := q.home()
-	if h.feed == nil && e.dev != nil {
-		h.feed = e.feeds.Feed(h.Session, func(err error) { e.interpreter.stopLate(h, err) })
-	}
-	return h.feed
-}
+// newRequest is the request to carry out an instruction.
+func newRequest(in *wire.Instr) request { return request{in: in, eager: true} }

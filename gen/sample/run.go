@@ -106,10 +106,9 @@ func (s *Sampler) Sample(q *exec.Queue, r *wire.Sample, started func(run int, er
 // state, and the ends and subtrees of a trajectory. Deep trajectories take more for a while.
 const chainBytes = 24 * 8
 
-// begin starts the chains. give is called when the last has ended.
-func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, give func(), started func(int, error), emit func(int, Chunk) bool) {
-	chains, hosts := make([]*nuts.Chain, r.Chains), make([]*hosted, r.Chains)
-	var b *batcher
+// newChains makes the chains of a sample and what takes their steps: a batcher on the device, or a host for each.
+func (s *Sampler) newChains(r *wire.Sample, d *density) (chains []*nuts.Chain, hosts []*hosted, b *batcher, err error) {
+	chains, hosts = make([]*nuts.Chain, r.Chains), make([]*hosted, r.Chains)
 	integrator := func(i int) nuts.Integrator {
 		hosts[i] = d.hosted()
 		return hosts[i]
@@ -119,17 +118,23 @@ func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, give func(), 
 		b = s.newBatcher(d, r.Chains)
 		integrator = func(int) nuts.Integrator { return b }
 	case err != nil && !errors.Is(err, synth.ErrUnsupported):
+		return nil, nil, nil, err
+	}
+	for i := range chains {
+		if chains[i], err = nuts.New(integrator(i), r.Dim, i, r.Chain(i)); err != nil {
+			return nil, nil, nil, &wire.Fault{Kind: wire.BadArgument, Err: err}
+		}
+	}
+	return chains, hosts, b, nil
+}
+
+// begin starts the chains. give is called when the last has ended.
+func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, give func(), started func(int, error), emit func(int, Chunk) bool) {
+	chains, hosts, b, err := s.newChains(r, d)
+	if err != nil {
 		give()
 		started(0, err)
 		return
-	}
-	for i := range chains {
-		var err error
-		if chains[i], err = nuts.New(integrator(i), r.Dim, i, r.Chain(i)); err != nil {
-			give()
-			started(0, &wire.Fault{Kind: wire.BadArgument, Err: err})
-			return
-		}
 	}
 	to := &reader{limited: r.Credit > 0, credit: r.Credit}
 	session, run := beginRun(q, to)

@@ -134,6 +134,11 @@ func DecodeRequest(t etf.Term) (Request, error) {
 		return Request{}, bad("not a request of a device server; gen/README.md lists them")
 	}
 	name, _ := tuple[0].(etf.Atom)
+	if len(tuple) == 2 {
+		if decode, ok := ofOne[name]; ok {
+			return decode(tuple[1])
+		}
+	}
 	switch {
 	case name == "at" && len(tuple) == 3:
 		return decodeAt(tuple)
@@ -141,27 +146,6 @@ func DecodeRequest(t etf.Term) (Request, error) {
 		return decodeThen(tuple)
 	case name == "traced" && len(tuple) == 3:
 		return decodeTraced(tuple)
-	case name == etf.Atom(Open) && len(tuple) == 2:
-		o, err := decodeOptions(tuple[1])
-		return Request{Verb: Open, Options: o}, err
-	case name == etf.Atom(StartSample) && len(tuple) == 2:
-		s, err := decodeSample(tuple[1])
-		return Request{Verb: StartSample, Sample: s}, err
-	case name == etf.Atom(ChainSteps) && len(tuple) == 2:
-		c, err := decodeChain(tuple[1])
-		return Request{Verb: ChainSteps, Chain: c}, err
-	case name == etf.Atom(Shader) && len(tuple) == 2:
-		key, err := programKey(tuple[1])
-		return Request{Verb: Shader, Key: key}, err
-	case name == etf.Atom(LeapfrogSteps) && len(tuple) == 2:
-		l, err := decodeLeapfrog(tuple[1])
-		return Request{Verb: LeapfrogSteps, Leapfrog: l}, err
-	case name == etf.Atom(Summarize) && len(tuple) == 2:
-		s, err := decodeSummary(tuple[1])
-		return Request{Verb: Summarize, Summary: s}, err
-	case name == etf.Atom(Stop) && len(tuple) == 2:
-		n, err := integer(tuple[1])
-		return Request{Verb: Stop, Run: n}, err
 	case name == etf.Atom(Explain) && (len(tuple) == 2 || len(tuple) == 3 && (tuple[2] == Profile || tuple[2] == GPU)):
 		key, err := programKey(tuple[1])
 		r := Request{Verb: Explain, Key: key}
@@ -169,22 +153,57 @@ func DecodeRequest(t etf.Term) (Request, error) {
 			r.Way = tuple[2].(etf.Atom)
 		}
 		return r, err
-	case name == etf.Atom(Shares) && len(tuple) == 2:
-		key, err := programKey(tuple[1])
-		return Request{Verb: Shares, Key: key}, err
-	case name == etf.Atom(Close) && len(tuple) == 2:
-		pid, ok := tuple[1].(etf.Pid)
-		if !ok {
-			return Request{}, bad("{close, Pid} takes the pid of a session, which the request sessions of nxvk lists")
-		}
-		return Request{Verb: CloseOf, Owner: pid}, nil
-	case name == etf.Atom(Describe) && len(tuple) == 2:
-		id, err := identifier(tuple[1])
-		return Request{Verb: Describe, ID: id}, err
 	case name == etf.Atom(Download) && (len(tuple) == 2 || len(tuple) == 4):
 		return decodeDownload(tuple)
 	}
 	return Request{}, bad("not a request of a device server; gen/README.md lists them")
+}
+
+// ofOne decodes the requests {Name, Argument}.
+var ofOne = map[etf.Atom]func(etf.Term) (Request, error){
+	etf.Atom(Open): func(t etf.Term) (Request, error) {
+		o, err := decodeOptions(t)
+		return Request{Verb: Open, Options: o}, err
+	},
+	etf.Atom(StartSample): func(t etf.Term) (Request, error) {
+		s, err := decodeSample(t)
+		return Request{Verb: StartSample, Sample: s}, err
+	},
+	etf.Atom(ChainSteps): func(t etf.Term) (Request, error) {
+		c, err := decodeChain(t)
+		return Request{Verb: ChainSteps, Chain: c}, err
+	},
+	etf.Atom(Shader): func(t etf.Term) (Request, error) {
+		key, err := programKey(t)
+		return Request{Verb: Shader, Key: key}, err
+	},
+	etf.Atom(LeapfrogSteps): func(t etf.Term) (Request, error) {
+		l, err := decodeLeapfrog(t)
+		return Request{Verb: LeapfrogSteps, Leapfrog: l}, err
+	},
+	etf.Atom(Summarize): func(t etf.Term) (Request, error) {
+		s, err := decodeSummary(t)
+		return Request{Verb: Summarize, Summary: s}, err
+	},
+	etf.Atom(Stop): func(t etf.Term) (Request, error) {
+		n, err := integer(t)
+		return Request{Verb: Stop, Run: n}, err
+	},
+	etf.Atom(Shares): func(t etf.Term) (Request, error) {
+		key, err := programKey(t)
+		return Request{Verb: Shares, Key: key}, err
+	},
+	etf.Atom(Describe): func(t etf.Term) (Request, error) {
+		id, err := identifier(t)
+		return Request{Verb: Describe, ID: id}, err
+	},
+	etf.Atom(Close): func(t etf.Term) (Request, error) {
+		pid, ok := t.(etf.Pid)
+		if !ok {
+			return Request{}, bad("{close, Pid} takes the pid of a session, which the request sessions of nxvk lists")
+		}
+		return Request{Verb: CloseOf, Owner: pid}, nil
+	},
 }
 
 func decodeAt(tuple etf.Tuple) (Request, error) {

@@ -316,7 +316,7 @@ func (l *logits) beside(row, key kernel.Value) []map[int][]kernel.Value {
 // one computes the logit of a score.
 func (l *logits) one(score kernel.Value, loaded []map[int][]kernel.Value) (kernel.Value, error) {
 	typ := l.job.scores.Outs[0].Type.DType
-	values, err := fused.Evaluate(l.job.trace, l.Emitter, l.job.trace.Outs[0], 1, func(s, _ int) []kernel.Value {
+	values, err := fused.Evaluate(l.job.dag, l.Emitter, l.job.dag.Outs[0], 1, func(s, _ int) []kernel.Value {
 		if l.job.sources[s].Kind == codegen.FromContraction {
 			return l.EncodeParts(typ, []kernel.Value{score})
 		}

@@ -114,7 +114,7 @@ func (l *logits) at(scores []kernel.Value, from kernel.Value) ([]kernel.Value, e
 	points := l.each(l.job.perRow, scores, func(i kernel.Value, scores []kernel.Value) []kernel.Value {
 		row := l.Add(l.first, l.Add(l.Mul(l.y, l.Index(l.job.perRow)), i))
 		rowAt := l.coordinates(rows, l.Min(row, l.Sub(l.queries, l.Index(1))))
-		values, err := fused.Evaluate(l.job.trace, l.Emitter, l.job.trace.Outs[0], keysPer, func(s, k int) []kernel.Value {
+		values, err := fused.Evaluate(l.job.dag, l.Emitter, l.job.dag.Outs[0], keysPer, func(s, k int) []kernel.Value {
 			if l.job.sources[s].Kind == codegen.FromContraction {
 				return l.EncodeParts(typ, []kernel.Value{scores[k]})
 			}

@@ -13,8 +13,8 @@ import (
 
 // mask is a condition on rows and columns that logits hold for, so that whole tiles can be left out.
 type mask struct {
-	conditions []*fusion.Trace  // all of which hold where a score counts
-	within     []*fusion.Trace  // numbers in the conditions
+	conditions []*fusion.DAG    // all of which hold where a score counts
+	within     []*fusion.DAG    // numbers in the conditions
 	fill       *codegen.Literal // the logit of what does not count, or what is added to it
 	added      bool
 	exact      bool             // where all conditions hold, the logit is the scaled score
@@ -24,9 +24,9 @@ type mask struct {
 // findMask finds a mask in the logits: fill in the place of what does not count, or added to it. The
 // conditions compare sums of rows, columns and numbers, so that one that holds, or does not, in
 // the four corners of a tile does so everywhere in it.
-func findMask(tr *fusion.Trace) *mask {
-	t := &tree{tr}
-	root := t.float(tr.Outs[0])
+func findMask(dag *fusion.DAG) *mask {
+	t := &tree{dag}
+	root := t.float(dag.Outs[0])
 	m := &mask{}
 	pick, score := t.apply(root, ops.Select), -1
 	if sum := t.apply(root, ops.Add); sum != nil {
@@ -49,7 +49,7 @@ func findMask(tr *fusion.Trace) *mask {
 		return nil
 	}
 	s := &t.Exprs[t.float(score)]
-	m.exact = s.Kind == fusion.ExprSource && tr.Sources[s.Source].Kind == codegen.FromContraction
+	m.exact = s.Kind == fusion.ExprSource && dag.Sources[s.Source].Kind == codegen.FromContraction
 	t.conditions(pick.Args[0], m)
 	if len(m.conditions) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func findMask(tr *fusion.Trace) *mask {
 func (t *tree) conditions(i int, m *mask) {
 	x := &t.Exprs[i]
 	if t.literal(i) != nil { // such as "no key is padding"
-		m.conditions = append(m.conditions, pruned(t.Trace, i))
+		m.conditions = append(m.conditions, pruned(t.DAG, i))
 		return
 	}
 	if x.Kind == fusion.ExprApply {
@@ -71,9 +71,9 @@ func (t *tree) conditions(i int, m *mask) {
 			t.conditions(x.Args[1], m)
 			return
 		case ops.Less, ops.LessEqual, ops.Greater, ops.GreaterEqual:
-			var within []*fusion.Trace
+			var within []*fusion.DAG
 			if t.linear(x.Args[0], &within) && t.linear(x.Args[1], &within) {
-				m.conditions, m.within = append(m.conditions, pruned(t.Trace, i)), append(m.within, within...)
+				m.conditions, m.within = append(m.conditions, pruned(t.DAG, i)), append(m.within, within...)
 				return
 			}
 		}
@@ -83,10 +83,10 @@ func (t *tree) conditions(i int, m *mask) {
 
 // linear reports whether expression i is a sum of indices and numbers, of integers of 32 bits or more. A
 // number is a literal, or a scalar in memory, such as the position of the first query.
-func (t *tree) linear(i int, within *[]*fusion.Trace) bool {
+func (t *tree) linear(i int, within *[]*fusion.DAG) bool {
 	x := &t.Exprs[i]
 	if t.number(i) {
-		*within = append(*within, pruned(t.Trace, i))
+		*within = append(*within, pruned(t.DAG, i))
 		return true
 	}
 	if x.Kind != fusion.ExprApply || x.Type != ops.S32 && x.Type != ops.S64 {
@@ -177,11 +177,11 @@ func (w *writer) enormous() kernel.Value {
 }
 
 // small reports whether sums of numbers and indices do not overflow.
-func (w *writer) small(list []*fusion.Trace) (is kernel.Value, err error) {
+func (w *writer) small(list []*fusion.DAG) (is kernel.Value, err error) {
 	is = w.truth(true)
 	zero := w.Index(0)
-	for _, tr := range list {
-		vs, err := w.points(tr, is, [2]kernel.Value{zero, zero})
+	for _, dag := range list {
+		vs, err := w.points(dag, is, [2]kernel.Value{zero, zero})
 		if err != nil {
 			return is, err
 		}
@@ -205,7 +205,7 @@ func (w *writer) giveLeast() error {
 	return nil
 }
 
-// literal is the value of a literal of the trace.
+// literal is the value of a literal of the expressions.
 func (w *writer) literal(lit *codegen.Literal) kernel.Value {
 	for i := range w.job.sources {
 		if s := &w.job.sources[i]; s.Kind == codegen.FromLiteral && s.Lit == *lit {

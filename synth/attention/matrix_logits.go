@@ -18,23 +18,23 @@ import (
 type scaling struct {
 	literal *codegen.Literal // nil for 1
 	divides bool
-	logits  *fusion.Trace // in f32, of scaled scores; nil where these are the logits
+	logits  *fusion.DAG // in f32, of scaled scores; nil where these are the logits
 }
 
 // findScaling finds the number by which scores are scaled, where nothing else reads the scores.
 func (j *job) findScaling() (s scaling) {
-	tr := widened(j.trace)
-	t := &tree{tr}
-	at := slices.IndexFunc(tr.Exprs, func(x fusion.Expr) bool {
-		return x.Kind == fusion.ExprSource && tr.Sources[x.Source].Kind == codegen.FromContraction
+	dag := widened(j.dag)
+	t := &tree{dag}
+	at := slices.IndexFunc(dag.Exprs, func(x fusion.Expr) bool {
+		return x.Kind == fusion.ExprSource && dag.Sources[x.Source].Kind == codegen.FromContraction
 	})
-	score := tr.Exprs[at]
-	for at != tr.Outs[0] {
+	score := dag.Exprs[at]
+	for at != dag.Outs[0] {
 		user, ok := t.onlyUser(at)
 		if !ok {
 			break
 		}
-		x := &tr.Exprs[user]
+		x := &dag.Exprs[user]
 		if x.In.Op == ops.AsType && x.Type == ops.F32 {
 			at = user
 			continue
@@ -46,9 +46,9 @@ func (j *job) findScaling() (s scaling) {
 		operand, _ := j.operandOf(lit.Operand)
 		s.literal, s.divides, at = &codegen.Literal{Operand: operand, As: ops.F32}, divides, user
 	}
-	if at != tr.Outs[0] {
-		tr.Exprs[at] = score
-		s.logits = pruned(tr, tr.Outs[0])
+	if at != dag.Outs[0] {
+		dag.Exprs[at] = score
+		s.logits = pruned(dag, dag.Outs[0])
 	}
 	return s
 }
@@ -98,19 +98,19 @@ func (t *tree) literal(i int) *codegen.Literal {
 	return nil
 }
 
-// widened is a copy of a trace that rounds nothing to narrow floats. What it reads from memory is as narrow as before.
-func widened(tr *fusion.Trace) *fusion.Trace {
+// widened is a copy of expressions that rounds nothing to narrow floats. Its loads are as narrow as before.
+func widened(dag *fusion.DAG) *fusion.DAG {
 	wide := func(d ops.DType) ops.DType {
 		if d == ops.BF16 || d == ops.F16 {
 			return ops.F32
 		}
 		return d
 	}
-	out := &fusion.Trace{Dims: tr.Dims, Kept: tr.Kept, Sources: tr.Sources, Outs: slices.Clone(tr.Outs), Exprs: slices.Clone(tr.Exprs)}
+	out := &fusion.DAG{Dims: dag.Dims, Kept: dag.Kept, Sources: dag.Sources, Outs: slices.Clone(dag.Outs), Exprs: slices.Clone(dag.Exprs)}
 	for i := range out.Exprs {
 		x := &out.Exprs[i]
 		if x.Kind == fusion.ExprSource {
-			if tr.Sources[x.Source].Kind != codegen.FromBuffer {
+			if dag.Sources[x.Source].Kind != codegen.FromBuffer {
 				x.Type = wide(x.Type)
 			}
 			continue
@@ -126,17 +126,17 @@ func widened(tr *fusion.Trace) *fusion.Trace {
 	return out
 }
 
-// pruned is a trace of one expression of another, without those that it does not need.
-func pruned(tr *fusion.Trace, root int) *fusion.Trace {
-	need, place := make([]bool, len(tr.Exprs)), make([]int, len(tr.Exprs))
+// pruned is the DAG of one expression of another, without those that it does not need.
+func pruned(dag *fusion.DAG, root int) *fusion.DAG {
+	need, place := make([]bool, len(dag.Exprs)), make([]int, len(dag.Exprs))
 	need[root] = true
-	out := &fusion.Trace{Dims: tr.Dims, Kept: tr.Kept, Sources: tr.Sources}
-	for i, x := range slices.Backward(tr.Exprs) {
+	out := &fusion.DAG{Dims: dag.Dims, Kept: dag.Kept, Sources: dag.Sources}
+	for i, x := range slices.Backward(dag.Exprs) {
 		for _, a := range x.Args {
 			need[a] = need[a] || need[i]
 		}
 	}
-	for i, x := range tr.Exprs {
+	for i, x := range dag.Exprs {
 		if !need[i] {
 			continue
 		}
@@ -160,7 +160,7 @@ func (m *matrixJob) logitProgram() (*codegen.Program, error) {
 	extent := 1
 	for i := range m.sources {
 		if s := &m.sources[i]; s.HasView() {
-			extent = max(extent, s.Extent(m.trace.Dims))
+			extent = max(extent, s.Extent(m.dag.Dims))
 		}
 	}
 	p.Index = codegen.IndexType(extent)
@@ -287,10 +287,10 @@ func (w *writer) give(v kernel.Value) {
 	w.StoreShared(w.Shared(w.Type(v), 1), w.Int(scalar.U32, 0), v)
 }
 
-// points evaluates a trace at points, each with a row and a column. score may be none.
-func (w *writer) points(tr *fusion.Trace, score kernel.Value, at ...[2]kernel.Value) ([][]kernel.Value, error) {
+// points evaluates expressions at points, each with a row and a column. score may be none.
+func (w *writer) points(dag *fusion.DAG, score kernel.Value, at ...[2]kernel.Value) ([][]kernel.Value, error) {
 	l := w.logits
-	return fused.Evaluate(tr, w.Emitter, tr.Outs[0], len(at), func(s, k int) []kernel.Value {
+	return fused.Evaluate(dag, w.Emitter, dag.Outs[0], len(at), func(s, k int) []kernel.Value {
 		src, p := &w.job.sources[s], &l.sources[s]
 		switch src.Kind {
 		case codegen.FromContraction:

@@ -32,7 +32,7 @@ type pattern struct {
 	scores  *ops.Instr // the first product
 	output  *ops.Instr // the second one
 	logits  ops.ID     // what the softmax is taken of
-	trace   *fusion.Trace
+	dag     *fusion.DAG
 	batches int
 	queries int // rows of a matrix of scores
 	keys    int // columns
@@ -137,12 +137,12 @@ func (p *pattern) findSoftmax(weights ops.ID) error {
 	if u.FirstReduction() == nil || u.Contraction() == nil {
 		return fmt.Errorf("%w: there is no softmax", errPattern)
 	}
-	tr, err := fusion.NewTrace(u, p.types)
+	dag, err := fusion.NewDAG(u, p.types)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errPattern, err)
 	}
-	t := &tree{tr}
-	out := t.float(tr.Outs[0])
+	t := &tree{dag}
+	out := t.float(dag.Outs[0])
 	exp, sum, ok := t.quotient(out)
 	if !ok {
 		return fmt.Errorf("%w: the weights are no quotient", errPattern)
@@ -162,7 +162,7 @@ func (p *pattern) findSoftmax(weights ops.ID) error {
 	}
 	p.logits = sub.In.Ins[0].ID
 	shape := p.types(p.logits).Shape
-	p.keys = strided.Product(tr.Layout.Reduced)
+	p.keys = strided.Product(dag.Layout.Reduced)
 	for _, f := range []*fusion.Expr{total, most} {
 		if !lastAxes(f.In.Attrs[0], f.Types[0].Shape, p.keys) {
 			return fmt.Errorf("%w: the softmax is not along the last axes", errPattern)
@@ -188,17 +188,17 @@ func lastAxes(axes []int, s ops.Shape, n int) bool {
 	return product == n
 }
 
-// findScores traces the logits back to the first product, and compares the sizes of the two.
+// findScores follows the logits back to the first product, and compares the sizes of the two.
 func (p *pattern) findScores() (err error) {
-	if p.trace, err = fusion.NewTrace(p.before(p.logits), p.types); err != nil {
+	if p.dag, err = fusion.NewDAG(p.before(p.logits), p.types); err != nil {
 		return fmt.Errorf("%w: %w", errPattern, err)
 	}
-	if len(p.trace.Checks) > 0 {
+	if len(p.dag.Checks) > 0 {
 		return fmt.Errorf("%w: the logits read at indices", errPattern)
 	}
 	from := false
-	for i := range p.trace.Sources {
-		s := &p.trace.Sources[i]
+	for i := range p.dag.Sources {
+		s := &p.dag.Sources[i]
 		from = from || s.Kind == codegen.FromContraction
 		if s.Kind == codegen.FromInside || s.Kind == codegen.FromCheck || len(s.Shifts) > 0 || s.Buffer.Pair {
 			return fmt.Errorf("%w: the logits read at computed places", errPattern)
@@ -300,4 +300,4 @@ func isRange(axes []int, first int) bool {
 }
 
 // cost counts the primitive operations of a logit.
-func (p *pattern) cost(t *lowering.Target) int { return fused.Cost(p.trace, t) }
+func (p *pattern) cost(t *lowering.Target) int { return fused.Cost(p.dag, t) }

@@ -41,7 +41,7 @@ type job struct {
 	few                    *fewJob    // the one for few queries
 }
 
-// source is where the expressions of the logits read: sources of the trace, their dimensions in groups.
+// source is where the expressions of the logits read: sources of the DAG, their dimensions in groups.
 type source struct {
 	codegen.Source
 	strides [groups][]int
@@ -124,15 +124,15 @@ func (j *job) lineOf() int { return j.queriesPer() + 4 }
 
 // dimsOf are the dimensions of the logits in a group.
 func (j *job) dimsOf(g int) []int {
-	part := divide(j.trace.Dims, [groups]int{j.batches, j.queries, j.keys})[g]
-	return j.trace.Dims[part[0]:part[1]]
+	part := divide(j.dag.Dims, [groups]int{j.batches, j.queries, j.keys})[g]
+	return j.dag.Dims[part[0]:part[1]]
 }
 
 // groupSources divides the strides of the sources of the logits.
 func (j *job) groupSources() {
-	parts := divide(j.trace.Dims, [groups]int{j.batches, j.queries, j.keys})
-	for i := range j.trace.Sources {
-		s := source{Source: j.trace.Sources[i]}
+	parts := divide(j.dag.Dims, [groups]int{j.batches, j.queries, j.keys})
+	for i := range j.dag.Sources {
+		s := source{Source: j.dag.Sources[i]}
 		if s.HasView() {
 			for g, part := range parts {
 				s.strides[g] = s.Strides[part[0]:part[1]]
@@ -167,7 +167,7 @@ func (j *job) loads(workgroups, stored int) (*codegen.Program, error) {
 	extent := max(stored, j.query.extent(), j.key.extent(), j.value.extent())
 	for i := range j.sources {
 		if s := &j.sources[i]; s.HasView() {
-			extent = max(extent, s.Extent(j.trace.Dims))
+			extent = max(extent, s.Extent(j.dag.Dims))
 		}
 	}
 	p.Index = codegen.IndexType(extent)
@@ -182,7 +182,7 @@ func (j *job) addSources(p *codegen.Program) error {
 	for i := range j.sources {
 		switch s := &j.sources[i]; s.Kind {
 		case codegen.FromBuffer:
-			p.AddBuffer(s.Buffer, s.Extent(j.trace.Dims), strided.Product(j.trace.Dims))
+			p.AddBuffer(s.Buffer, s.Extent(j.dag.Dims), strided.Product(j.dag.Dims))
 		case codegen.FromLiteral:
 			operand, ok := j.operandOf(s.Lit.Operand)
 			if !ok {
@@ -194,7 +194,7 @@ func (j *job) addSources(p *codegen.Program) error {
 	return nil
 }
 
-// operandOf is the operand of the instruction that a literal of the trace is.
+// operandOf is the operand of the instruction that a literal of the expressions is.
 func (j *job) operandOf(lit int) (operand int, ok bool) {
 	n := len(j.body.Ins)
 	return lit - n, lit < 2*n
@@ -256,7 +256,7 @@ func (j *job) describe() string {
 
 // describeLogits is the part of a key that the logits are.
 func (j *job) describeLogits() string {
-	key := fmt.Sprintf(" %s logits=%v", fused.Describe(j.trace), j.trace.Outs)
+	key := fmt.Sprintf(" %s logits=%v", fused.Describe(j.dag), j.dag.Outs)
 	for g := range groups {
 		key += fmt.Sprintf(" %d", len(j.dimsOf(g)))
 	}

@@ -8,8 +8,8 @@ import (
 	"nxvk/synth/fusion"
 )
 
-// tree reads the expressions of a trace.
-type tree struct{ *fusion.Trace }
+// tree reads the expressions of the logits.
+type tree struct{ *fusion.DAG }
 
 // float is expression i without conversions from one float to another.
 func (t *tree) float(i int) int {

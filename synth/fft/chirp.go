@@ -86,7 +86,11 @@ func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program,
 		out.chirp.part = chirpOut
 		jobs = append(jobs, &in, &out)
 	}
-	var programs []*codegen.Program
+	return programsOf(jobs, t, temps)
+}
+
+// programsOf makes the programs of transforms, one after the other.
+func programsOf(jobs []*fftJob, t *lowering.Target, temps *[]int64) (programs []*codegen.Program, err error) {
 	for _, k := range jobs {
 		ps, err := k.programs(t, temps)
 		if err != nil {

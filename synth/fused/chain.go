@@ -93,26 +93,26 @@ func stageProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Tar
 	if u.Contraction() != nil {
 		return vectorProgram(u, types, t), nil
 	}
-	tr, err := fusion.NewTrace(u, types)
+	dag, err := fusion.NewDAG(u, types)
 	if err != nil {
 		return nil, nil
 	}
 	var programs []*codegen.Program
 	switch {
-	case tr.Update != nil:
-		programs = updateJob(u, tr, t).Programs(t)
+	case dag.Update != nil:
+		programs = updateJob(u, dag, t).Programs(t)
 	case u.FirstReduction() != nil:
-		f := newFolded(u, tr)
+		f := newFolded(u, dag)
 		if held, ok := f.rowsHeld(t); ok {
 			programs = append(programs, f.inRows(held).program(t))
 		}
 	default:
-		programs = ElementwiseJob(tr, u, t).Programs(t)
+		programs = ElementwiseJob(dag, u, t).Programs(t)
 	}
 	if len(programs) != 1 {
 		return nil, nil
 	}
-	return programs[0], tr.Checks
+	return programs[0], dag.Checks
 }
 
 // Chains reports whether one kernel carries out the stages of a fusion.

@@ -23,7 +23,7 @@ import (
 // epilogue, a kernel of its own executes it, with the same bits.
 type Epilogue struct {
 	Fusion *fusion.Fusion
-	Trace  *fusion.Trace // of fusion, in which the product is a source
+	DAG    *fusion.DAG // of fusion, in which the product is a source
 	Typ    ops.DType
 	taken  bool // by the kernels of the product
 }
@@ -33,13 +33,13 @@ type Epilogue struct {
 const Contracted = 2
 
 // lowerContraction plans a fusion of a product and elementwise operations on its results.
-func lowerContraction(u *fusion.Fusion, tr *fusion.Trace, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+func lowerContraction(u *fusion.Fusion, dag *fusion.DAG, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
 	in := u.Contraction()
 	ts, places := u.Operands(in, types)
 	for i := range len(u.Ins) + len(u.Lits) {
 		places = append(places, i)
 	}
-	e := &Epilogue{Fusion: u, Trace: tr, Typ: in.Outs[0].Type.DType}
+	e := &Epilogue{Fusion: u, DAG: dag, Typ: in.Outs[0].Type.DType}
 	p, err := lowerProductThen(in, ts, t, e)
 	if err != nil {
 		return nil, err
@@ -77,11 +77,11 @@ func (e *Epilogue) Applied(all bool) { e.taken = all }
 func Rounding(in *ops.Instr) *Epilogue {
 	out := in.Outs[0]
 	u := &fusion.Fusion{Body: []ops.Instr{*in}, Outs: []ops.Result{out}}
-	tr, err := fusion.NewTrace(u, func(ops.ID) ops.Type { return out.Type })
+	dag, err := fusion.NewDAG(u, func(ops.ID) ops.Type { return out.Type })
 	if err != nil {
 		panic("BUG: a result that is not where it lies: " + err.Error())
 	}
-	return &Epilogue{Fusion: u, Trace: tr, Typ: out.Type.DType}
+	return &Epilogue{Fusion: u, DAG: dag, Typ: out.Type.DType}
 }
 
 // apart adds to the plan of a product a kernel that reads its results and executes the
@@ -106,7 +106,7 @@ func (e *Epilogue) apart(p *lowering.Plan, typ ops.Type, t *lowering.Target) (*l
 // job is the epilogue as an elementwise job. Its operands are those of the plan with the
 // epilogue.
 func (e *Epilogue) job(t *lowering.Target) *elementwise.Job {
-	j := ElementwiseJob(e.Trace, e.Fusion, t)
+	j := ElementwiseJob(e.DAG, e.Fusion, t)
 	j.Sources = slices.Clone(j.Sources)
 	for i := range j.Sources {
 		switch s := &j.Sources[i]; s.Kind {
@@ -192,7 +192,7 @@ func (e *Epilogue) reads(j *elementwise.Job) bool {
 // the kernel stores v results. A driver compiles dozens of stores of single elements for
 // minutes.
 func (e *Epilogue) placed(j *elementwise.Job, places, v int, wide ops.DType, t *lowering.Target) bool {
-	cost := cost(e.Trace, t)
+	cost := cost(e.DAG, t)
 	if wide != e.Typ {
 		cost += roundingCost
 	}

@@ -7,19 +7,19 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// Evaluate computes expression out of a trace without reductions at n points, in the type that
+// Evaluate computes expression out of a DAG without reductions at n points, in the type that
 // computes it. load gives what source s has at point k: an element as memory has it, the value of
 // a literal, or an index.
-func Evaluate(tr *fusion.Trace, e *codegen.Emitter, out, n int, load func(s, k int) []kernel.Value) ([][]kernel.Value, error) {
-	ps := newPoints(tr, n)
-	for i := range tr.Exprs {
+func Evaluate(dag *fusion.DAG, e *codegen.Emitter, out, n int, load func(s, k int) []kernel.Value) ([][]kernel.Value, error) {
+	ps := newPoints(dag, n)
+	for i := range dag.Exprs {
 		var loaded [][]kernel.Value
-		if x := &tr.Exprs[i]; x.Kind == fusion.ExprSource {
+		if x := &dag.Exprs[i]; x.Kind == fusion.ExprSource {
 			for k := range n {
 				loaded = append(loaded, load(x.Source, k))
 			}
 		}
-		if err := compute(tr, e, ps, i, loaded); err != nil {
+		if err := compute(dag, e, ps, i, loaded); err != nil {
 			return nil, err
 		}
 	}
@@ -30,9 +30,9 @@ func Evaluate(tr *fusion.Trace, e *codegen.Emitter, out, n int, load func(s, k i
 	return values, nil
 }
 
-// Describe is the text of the expressions of a trace: all that their code depends on, but for
+// Describe is the text of the expressions of a DAG: all that their code depends on, but for
 // the sources.
-func Describe(tr *fusion.Trace) string { return describe(tr) }
+func Describe(dag *fusion.DAG) string { return describe(dag) }
 
-// Cost counts the primitive operations of a trace at a point.
-func Cost(tr *fusion.Trace, t *lowering.Target) int { return cost(tr, t) }
+// Cost counts the primitive operations of a DAG at a point.
+func Cost(dag *fusion.DAG, t *lowering.Target) int { return cost(dag, t) }

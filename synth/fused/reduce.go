@@ -14,25 +14,25 @@ import (
 // foldedFusion is a fusion with reductions, all along the same axes of tensors that
 // lie alike.
 type foldedFusion struct {
-	*fusion.Trace
+	*fusion.DAG
 	fusion *fusion.Fusion
 	lie    strided.Reduction
 	folds  []int // expressions
 }
 
 // lowerFolded plans a fusion with reductions.
-func lowerFolded(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) (*lowering.Plan, error) {
-	f := newFolded(u, tr)
+func lowerFolded(u *fusion.Fusion, dag *fusion.DAG, t *lowering.Target) (*lowering.Plan, error) {
+	f := newFolded(u, dag)
 	if held, ok := f.rowsHeld(t); ok {
 		return codegen.NewPlan(t, nil, f.inRows(held).program(t))
 	}
 	return f.reduce(t).Plan(t)
 }
 
-func newFolded(u *fusion.Fusion, tr *fusion.Trace) *foldedFusion {
-	f := &foldedFusion{Trace: tr, fusion: u, lie: tr.Layout}
-	for i := range tr.Exprs {
-		if tr.Exprs[i].Kind == fusion.ExprFold {
+func newFolded(u *fusion.Fusion, dag *fusion.DAG) *foldedFusion {
+	f := &foldedFusion{DAG: dag, fusion: u, lie: dag.Layout}
+	for i := range dag.Exprs {
+		if dag.Exprs[i].Kind == fusion.ExprFold {
 			f.folds = append(f.folds, i)
 		}
 	}
@@ -62,7 +62,7 @@ func (f *foldedFusion) reduce(t *lowering.Target) *reduction.Job {
 		j.Folds = append(j.Folds, f.operator(i))
 		args = append(args, f.Exprs[i].Args[0])
 	}
-	before := needed(f.Trace, args)
+	before := needed(f.DAG, args)
 	var still, full []int // sources
 	for s := range f.Sources {
 		if !before.sources[s] {
@@ -77,7 +77,7 @@ func (f *foldedFusion) reduce(t *lowering.Target) *reduction.Job {
 		j.Ins = append(j.Ins, r)
 	}
 	j.Point = func(e *codegen.Emitter, kept []kernel.Value) reduction.ElementFunc {
-		p := newPoint(f.Trace)
+		p := newPoint(f.DAG)
 		err := f.each(e, []*point{p}, before, still, [][]kernel.Value{kept}, false)
 		return func(loaded [][]kernel.Value) ([][]kernel.Value, error) {
 			if err != nil {
@@ -105,7 +105,7 @@ func (f *foldedFusion) reduce(t *lowering.Target) *reduction.Job {
 
 // finish computes the results from the totals.
 func (f *foldedFusion) finish(j *reduction.Job) {
-	after := needed(f.Trace, f.Outs)
+	after := needed(f.DAG, f.Outs)
 	var loaded []int
 	var views []*strided.View
 	j.Finish.Dims = f.Dims[:f.Kept]
@@ -130,7 +130,7 @@ func (f *foldedFusion) finish(j *reduction.Job) {
 		j.Finish.Outs = append(j.Finish.Outs, codegen.BufferOf(lowering.Ref{Kind: lowering.Result, Index: i}, o.Type.DType))
 	}
 	j.Finish.Make = func(e *codegen.Emitter, totals, xs []kernel.Value) ([]kernel.Value, error) {
-		p := newPoint(f.Trace)
+		p := newPoint(f.DAG)
 		for _, i := range f.folds {
 			n := f.partsOf(i)
 			f.total(e, p, i, totals[:n])
@@ -172,10 +172,10 @@ func (f *foldedFusion) each(e *codegen.Emitter, ps []*point, n *needs, sources [
 		var vs [][]kernel.Value
 		if x.Kind == fusion.ExprSource {
 			for p := range ps {
-				vs = append(vs, among(f.Trace, sources, x.Source, loaded[p]))
+				vs = append(vs, among(f.DAG, sources, x.Source, loaded[p]))
 			}
 		}
-		if err := compute(f.Trace, e, ps, i, vs); err != nil {
+		if err := compute(f.DAG, e, ps, i, vs); err != nil {
 			return err
 		}
 	}
@@ -183,9 +183,9 @@ func (f *foldedFusion) each(e *codegen.Emitter, ps []*point, n *needs, sources [
 }
 
 // among returns the loaded values of source s.
-func among(tr *fusion.Trace, sources []int, s int, loaded []kernel.Value) []kernel.Value {
+func among(dag *fusion.DAG, sources []int, s int, loaded []kernel.Value) []kernel.Value {
 	for _, other := range sources {
-		n := tr.Sources[other].Parts()
+		n := dag.Sources[other].Parts()
 		if other == s {
 			return loaded[:n:n]
 		}
@@ -210,13 +210,13 @@ type needs struct {
 	sources []bool
 }
 
-func needed(tr *fusion.Trace, roots []int) *needs {
-	n := &needs{make([]bool, len(tr.Exprs)), make([]bool, len(tr.Sources))}
+func needed(dag *fusion.DAG, roots []int) *needs {
+	n := &needs{make([]bool, len(dag.Exprs)), make([]bool, len(dag.Sources))}
 	for _, r := range roots {
 		n.exprs[r] = true
 	}
-	for i := len(tr.Exprs) - 1; i >= 0; i-- {
-		x := &tr.Exprs[i]
+	for i := len(dag.Exprs) - 1; i >= 0; i-- {
+		x := &dag.Exprs[i]
 		switch {
 		case !n.exprs[i] || x.Kind == fusion.ExprFold:
 		case x.Kind == fusion.ExprSource:
@@ -233,5 +233,5 @@ func needed(tr *fusion.Trace, roots []int) *needs {
 // key is the text of the fusion. Its code depends on this text and on the layout of
 // its sources.
 func (f *foldedFusion) key() string {
-	return fmt.Sprintf("fusion %s%v", describe(f.Trace), f.Outs)
+	return fmt.Sprintf("fusion %s%v", describe(f.DAG), f.Outs)
 }

@@ -109,7 +109,7 @@ func (j *rowsJob) program(t *lowering.Target) *codegen.Program {
 	p.Local *= uint32(j.shares)
 	k := strided.Product(j.Kept)
 	p.Body = j.write
-	p.Flops = int64(n*k) * flops(j.fusion.Trace)
+	p.Flops = int64(n*k) * flops(j.fusion.DAG)
 	for i := range j.Finish.Outs {
 		b := &p.Buffers[len(p.Buffers)-len(j.Finish.Outs)+i]
 		if j.fusion.wide(i) {

@@ -16,7 +16,7 @@ func (w *rowsWriter) storeAgain() {
 	if len(wide) == 0 {
 		return
 	}
-	n := needed(w.job.fusion.Trace, wide)
+	n := needed(w.job.fusion.DAG, wide)
 	w.throughRow(n, nil, func(fours []heldFour, _ []kernel.Value) []kernel.Value {
 		for _, h := range fours {
 			w.computeNeeded(n, h)
@@ -44,7 +44,7 @@ func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int, acc []kernel.Value
 	for _, k := range ks {
 		args = append(args, w.job.fusion.Exprs[w.job.fusion.folds[k]].Args[0])
 	}
-	n := needed(w.job.fusion.Trace, args)
+	n := needed(w.job.fusion.DAG, args)
 	return w.throughRow(n, acc, func(fours []heldFour, acc []kernel.Value) []kernel.Value {
 		for _, h := range fours {
 			w.computeNeeded(n, h)
@@ -66,7 +66,7 @@ func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]hel
 		return func(four kernel.Value, carried []kernel.Value) []kernel.Value {
 			fours := make([]heldFour, count)
 			for i := range fours {
-				fours[i] = heldFour{number: four, ragged: ragged, points: newPoints(w.job.fusion.Trace, strided.Lanes)}
+				fours[i] = heldFour{number: four, ragged: ragged, points: newPoints(w.job.fusion.DAG, strided.Lanes)}
 				four = w.Add(four, step)
 			}
 			w.loadNeeded(n, fours)

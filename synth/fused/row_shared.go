@@ -40,13 +40,7 @@ func (w *rowsWriter) shared() {
 	valid := w.Compare(scalar.Lt, u, w.Units)
 	w.begin(w.Select(valid, u, w.Sub(w.Units, w.Index(1))))
 	lines := line{begin: begin, slot: slot, n: parts * shares}
-	held := make([]heldFour, w.job.held)
-	for i := range held {
-		held[i] = heldFour{number: w.Add(part, w.Index(i*parts)), ragged: !w.job.exact && !w.job.again && w.job.short == 0 && i == len(held)-1}
-		for range w.there() {
-			held[i].points = append(held[i].points, newPoint(w.job.fusion.Trace))
-		}
-	}
+	held := w.newHeld()
 	w.loadAll(held)
 	for d := range w.deepest() {
 		w.steadily(d)
@@ -83,6 +77,18 @@ func (w *rowsWriter) shared() {
 		w.storeFirst(slot)
 		return nil
 	}, nil)
+}
+
+// newHeld makes the fours that an invocation keeps, one for each share of its part.
+func (w *rowsWriter) newHeld() []heldFour {
+	held := make([]heldFour, w.job.held)
+	for i := range held {
+		held[i] = heldFour{number: w.Add(w.Part, w.Index(i*w.job.Order.Parts)), ragged: !w.job.exact && !w.job.again && w.job.short == 0 && i == len(held)-1}
+		for range w.there() {
+			held[i].points = append(held[i].points, newPoint(w.job.fusion.DAG))
+		}
+	}
+	return held
 }
 
 // lanes is the number of invocations of a subgroup where each row belongs to one, so that rows

@@ -28,7 +28,7 @@ func (w *rowsWriter) solo() {
 
 // points computes the needed expressions of a four that differ along the row.
 func (w *rowsWriter) points(n *needs, four kernel.Value, clamp bool) []*point {
-	ps := newPoints(w.job.fusion.Trace, strided.Lanes)
+	ps := newPoints(w.job.fusion.DAG, strided.Lanes)
 	for i := range w.job.fusion.Exprs {
 		x := &w.job.fusion.Exprs[i]
 		switch {
@@ -49,7 +49,7 @@ func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 	for _, k := range ks {
 		args = append(args, w.job.fusion.Exprs[w.job.fusion.folds[k]].Args[0])
 	}
-	r, n := w.only(ks), needed(w.job.fusion.Trace, args)
+	r, n := w.only(ks), needed(w.job.fusion.DAG, args)
 	parts, each := w.job.Order.Parts, r.Width()
 	cells := strided.Lanes * each
 	acc := slices.Repeat(r.Zero(), strided.Lanes*parts)
@@ -82,7 +82,7 @@ func (w *rowsWriter) storeAll() {
 	if len(wide) == 0 {
 		return
 	}
-	n := needed(w.job.fusion.Trace, wide)
+	n := needed(w.job.fusion.DAG, wide)
 	w.Loop(w.Index(0), w.ceil(), w.Index(1), nil, func(four kernel.Value, _ []kernel.Value) []kernel.Value {
 		w.storeFour(four, w.points(n, four, strided.Product(w.job.Reduced)%strided.Lanes != 0), false)
 		return nil

@@ -27,7 +27,7 @@ func (j *rowsJob) write(e *codegen.Emitter) error {
 	if err != nil {
 		return err
 	}
-	w := &rowsWriter{Writer: r, job: j, depth: j.fusion.depths(), row: newPoint(j.fusion.Trace),
+	w := &rowsWriter{Writer: r, job: j, depth: j.fusion.depths(), row: newPoint(j.fusion.DAG),
 		outs: len(e.Buffers) - len(j.Finish.Outs), width: strided.Lanes / j.shares, share: e.Index(0)}
 	if j.Order.Tree {
 		w.shared()
@@ -44,7 +44,7 @@ func (w *rowsWriter) begin(u kernel.Value) {
 	w.job.Point = func(_ *codegen.Emitter, still []kernel.Value) reduction.ElementFunc {
 		for i := range w.job.fusion.Exprs {
 			if x := &w.job.fusion.Exprs[i]; x.Kind == fusion.ExprSource && !x.Full {
-				w.compute([]*point{w.row}, i, [][]kernel.Value{among(w.job.fusion.Trace, w.job.still, x.Source, still)})
+				w.compute([]*point{w.row}, i, [][]kernel.Value{among(w.job.fusion.DAG, w.job.still, x.Source, still)})
 			}
 		}
 		return nil
@@ -62,7 +62,7 @@ func (w *rowsWriter) compute(ps []*point, i int, loaded [][]kernel.Value) {
 			}
 		}
 	}
-	if err := compute(w.job.fusion.Trace, w.Emitter, ps, i, loaded); err != nil {
+	if err := compute(w.job.fusion.DAG, w.Emitter, ps, i, loaded); err != nil {
 		w.Fail(err)
 	}
 }

@@ -16,19 +16,19 @@ import (
 // computes the slice and writes it over that. The copy is left out where the tensor may be updated in
 // place, unless the slice is computed from elements of the tensor: other invocations may have
 // overwritten them.
-func lowerUpdate(u *fusion.Fusion, tr *fusion.Trace, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
-	put, err := codegen.NewPlan(t, nil, updateJob(u, tr, t).Programs(t)...)
+func lowerUpdate(u *fusion.Fusion, dag *fusion.DAG, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	put, err := codegen.NewPlan(t, nil, updateJob(u, dag, t).Programs(t)...)
 	if err != nil {
 		return nil, err
 	}
-	put.Checks = tr.Checks
-	return withCopy(u, tr.Update.In, put, types, t)
+	put.Checks = dag.Checks
+	return withCopy(u, dag.Update.In, put, types, t)
 }
 
 // updateJob computes the slice and writes it.
-func updateJob(u *fusion.Fusion, tr *fusion.Trace, t *lowering.Target) *elementwise.Job {
-	j := ElementwiseJob(tr, u, t)
-	j.Out, j.OutShifts = tr.Update.Out, tr.Update.Starts
+func updateJob(u *fusion.Fusion, dag *fusion.DAG, t *lowering.Target) *elementwise.Job {
+	j := ElementwiseJob(dag, u, t)
+	j.Out, j.OutShifts = dag.Update.Out, dag.Update.Starts
 	return j
 }
 

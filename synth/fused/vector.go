@@ -42,11 +42,11 @@ func vectorProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Ta
 	v.Unroll = unrolled(v.K/v.Slots, v.Unroll)
 	j := &vectorJob{Vector: v, epilogue: Rounding(in)}
 	if len(u.Body) > 1 {
-		tr, err := fusion.NewTrace(u, types)
+		dag, err := fusion.NewDAG(u, types)
 		if err != nil {
 			return nil
 		}
-		j.epilogue = &Epilogue{Fusion: u, Trace: tr, Typ: in.Outs[0].Type.DType}
+		j.epilogue = &Epilogue{Fusion: u, DAG: dag, Typ: in.Outs[0].Type.DType}
 	}
 	j.afterP, j.after, _ = j.epilogue.program(t, ops.F32)
 	if j.afterP.Index != scalar.U32 || !j.epilogue.placed(j.after, 1, 1, ops.F32, t) {

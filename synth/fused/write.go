@@ -12,22 +12,22 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// point has the values of the expressions of a trace at one point, part by part: in the
+// point has the values of the expressions of a DAG at one point, part by part: in the
 // type that computes them, and in the type of memory where somebody has asked for it. A
 // value that has not been computed is nil.
 type point struct {
 	values, stored [][]kernel.Value
 }
 
-func newPoint(tr *fusion.Trace) *point {
-	return &point{make([][]kernel.Value, len(tr.Exprs)), make([][]kernel.Value, len(tr.Exprs))}
+func newPoint(dag *fusion.DAG) *point {
+	return &point{make([][]kernel.Value, len(dag.Exprs)), make([][]kernel.Value, len(dag.Exprs))}
 }
 
 // newPoints are n points.
-func newPoints(tr *fusion.Trace, n int) []*point {
+func newPoints(dag *fusion.DAG, n int) []*point {
 	ps := make([]*point, n)
 	for i := range ps {
-		ps[i] = newPoint(tr)
+		ps[i] = newPoint(dag)
 	}
 	return ps
 }
@@ -46,13 +46,13 @@ func (p *point) store(e *codegen.Emitter, i int, d ops.DType) []kernel.Value {
 
 // compute gives expression i its value at some points, where its operands have
 // theirs. loaded is what its source gave, if it has one.
-func compute(tr *fusion.Trace, e *codegen.Emitter, ps []*point, i int, loaded [][]kernel.Value) error {
-	x := &tr.Exprs[i]
+func compute(dag *fusion.DAG, e *codegen.Emitter, ps []*point, i int, loaded [][]kernel.Value) error {
+	x := &dag.Exprs[i]
 	switch {
 	case x.Kind == fusion.ExprSource:
 		for k, p := range ps {
 			p.values[i] = loaded[k] // a literal, which has been converted, or an index
-			if kind := tr.Sources[x.Source].Kind; kind == codegen.FromBuffer || kind == codegen.FromContraction {
+			if kind := dag.Sources[x.Source].Kind; kind == codegen.FromBuffer || kind == codegen.FromContraction {
 				p.stored[i], p.values[i] = loaded[k], e.DecodeParts(x.Type, loaded[k])
 			}
 		}
@@ -60,7 +60,7 @@ func compute(tr *fusion.Trace, e *codegen.Emitter, ps []*point, i int, loaded []
 	case x.In.Op == ops.Bitcast && x.Type.Bits() >= 8: // else it is a conversion, see movement.LowerBitcast
 		for _, p := range ps {
 			a := x.Args[0]
-			bits := p.store(e, a, tr.Exprs[a].Type)[0]
+			bits := p.store(e, a, dag.Exprs[a].Type)[0]
 			p.stored[i] = []kernel.Value{e.Bitcast(bits, lowering.ElemOf[x.Type].Type())}
 			p.values[i] = e.DecodeStored(x.Type, p.stored[i])
 		}
@@ -68,17 +68,17 @@ func compute(tr *fusion.Trace, e *codegen.Emitter, ps []*point, i int, loaded []
 	}
 	if x.In.Op == ops.Pad {
 		for _, p := range ps {
-			padded(tr, e, p, i)
+			padded(dag, e, p, i)
 		}
 		return nil
 	}
 	if op := x.In.Op; op == ops.Concatenate || op == ops.Stack {
 		for _, p := range ps {
-			joined(tr, e, p, i)
+			joined(dag, e, p, i)
 		}
 		return nil
 	}
-	raw, err := applied(tr, e, ps, x)
+	raw, err := applied(dag, e, ps, x)
 	if err != nil {
 		return err
 	}
@@ -90,11 +90,11 @@ func compute(tr *fusion.Trace, e *codegen.Emitter, ps []*point, i int, loaded []
 
 // padded gives expression i, an element or the padding, its value: as a copy has it,
 // which changes no bit.
-func padded(tr *fusion.Trace, e *codegen.Emitter, p *point, i int) {
-	x := &tr.Exprs[i]
+func padded(dag *fusion.DAG, e *codegen.Emitter, p *point, i int) {
+	x := &dag.Exprs[i]
 	either := make([][]kernel.Value, 2)
 	for k, a := range x.Args[:2] {
-		if d := tr.Exprs[a].Type; d == x.Type {
+		if d := dag.Exprs[a].Type; d == x.Type {
 			either[k] = p.store(e, a, d)
 		} else {
 			either[k] = e.EncodeParts(x.Type, e.ConvertParts(p.values[a], d, x.Type))
@@ -106,8 +106,8 @@ func padded(tr *fusion.Trace, e *codegen.Emitter, p *point, i int) {
 
 // joined gives expression i, an element of one of several parts, its value: as a copy has it, which
 // changes no bit.
-func joined(tr *fusion.Trace, e *codegen.Emitter, p *point, i int) {
-	x := &tr.Exprs[i]
+func joined(dag *fusion.DAG, e *codegen.Emitter, p *point, i int) {
+	x := &dag.Exprs[i]
 	n := len(x.In.Ins)
 	p.stored[i] = p.store(e, x.Args[0], x.Type)
 	for k := 1; k < n; k++ {
@@ -118,7 +118,7 @@ func joined(tr *fusion.Trace, e *codegen.Emitter, p *point, i int) {
 
 // applied gives the value of an instruction on elements at some points, before
 // it is rounded.
-func applied(tr *fusion.Trace, e *codegen.Emitter, ps []*point, x *fusion.Expr) ([][]kernel.Value, error) {
+func applied(dag *fusion.DAG, e *codegen.Emitter, ps []*point, x *fusion.Expr) ([][]kernel.Value, error) {
 	out := make([][]kernel.Value, len(ps))
 	if x.In.Op.Info().Kind != ops.Pointwise || x.In.Op == ops.AsType {
 		for n, p := range ps {
@@ -184,10 +184,10 @@ func made(e *codegen.Emitter, x *fusion.Expr, p *point) []kernel.Value {
 
 // describe is the text of the expressions: all that their code depends on, but
 // for the sources.
-func describe(tr *fusion.Trace) string {
+func describe(dag *fusion.DAG) string {
 	var b []byte
-	for i := range tr.Exprs {
-		b = append(describeExpr(&tr.Exprs[i], b), ';')
+	for i := range dag.Exprs {
+		b = append(describeExpr(&dag.Exprs[i], b), ';')
 	}
 	return string(b)
 }

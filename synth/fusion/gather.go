@@ -19,39 +19,39 @@ func Gathers(op ops.Op) bool {
 }
 
 // gather is an element that lies where indices say.
-func (tr *Trace) gather(in *ops.Instr, v strided.View) (int, error) {
+func (dag *DAG) gather(in *ops.Instr, v strided.View) (int, error) {
 	id, from := in.Outs[0].ID, in.Ins[0].ID
-	if tr.Kept < len(tr.Dims) {
+	if dag.Kept < len(dag.Dims) {
 		return 0, &ViewError{id}
 	}
-	idx, err := tr.indices(in)
+	idx, err := dag.indices(in)
 	if err != nil {
 		return 0, err
 	}
-	shape := tr.types(from).Shape
-	g := strided.GatherOf(in, shape, tr.types(in.Ins[1].ID).Shape)
-	inner, err := tr.through(id, v, in.Outs[0].Type.Shape, g.View)
+	shape := dag.types(from).Shape
+	g := strided.GatherOf(in, shape, dag.types(in.Ins[1].ID).Shape)
+	inner, err := dag.through(id, v, in.Outs[0].Type.Shape, g.View)
 	if err != nil {
 		return 0, err
 	}
-	check := tr.checkOf(in, idx)
+	check := dag.checkOf(in, idx)
 	for k, a := range g.Axes {
-		at, err := tr.through(id, v, in.Outs[0].Type.Shape, g.At[k])
+		at, err := dag.through(id, v, in.Outs[0].Type.Shape, g.At[k])
 		if err != nil {
 			return 0, err
 		}
-		if len(at.Strides) > len(tr.Dims) || !covers(tr.Dims, at, len(g.Axes), tr.types(idx).Size()) {
+		if len(at.Strides) > len(dag.Dims) || !covers(dag.Dims, at, len(g.Axes), dag.types(idx).Size()) {
 			return 0, &ViewError{id} // the place of the index is an index, too, or some indices would not be checked
 		}
-		x, err := tr.load(idx, at)
+		x, err := dag.load(idx, at)
 		if err != nil {
 			return 0, err
 		}
-		index := tr.Exprs[x].Source
-		tr.check(codegen.CheckSource(check, index, shape[a]-1))
-		inner = tr.along(inner, extraDim{from: index, size: shape[a]}, g.Strides[k])
+		index := dag.Exprs[x].Source
+		dag.check(codegen.CheckSource(check, index, shape[a]-1))
+		inner = dag.along(inner, extraDim{from: index, size: shape[a]}, g.Strides[k])
 	}
-	return tr.value(from, inner)
+	return dag.value(from, inner)
 }
 
 // covers reports whether a view leads to every step-th of n elements, in any order.
@@ -73,12 +73,12 @@ func covers(dims []int, v strided.View, step, n int) bool {
 }
 
 // indices is the value that has the indices of an instruction in memory, in their order.
-func (tr *Trace) indices(in *ops.Instr) (ops.ID, error) {
+func (dag *DAG) indices(in *ops.Instr) (ops.ID, error) {
 	id := in.Ins[1].ID
 	for {
-		made := tr.graph(id)
+		made := dag.graph(id)
 		switch {
-		case made == nil && tr.product != nil && id == *tr.product:
+		case made == nil && dag.product != nil && id == *dag.product:
 			return 0, &ViewError{in.Outs[0].ID}
 		case made == nil:
 			return id, nil
@@ -90,42 +90,42 @@ func (tr *Trace) indices(in *ops.Instr) (ops.ID, error) {
 }
 
 // check adds a source that checks an index, unless there is one.
-func (tr *Trace) check(s codegen.Source) {
+func (dag *DAG) check(s codegen.Source) {
 	same := func(o codegen.Source) bool {
 		return o.Kind == codegen.FromCheck && o.Check == s.Check && o.Shifts[0] == s.Shifts[0]
 	}
-	if !slices.ContainsFunc(tr.Sources, same) {
-		tr.add(s)
+	if !slices.ContainsFunc(dag.Sources, same) {
+		dag.add(s)
 	}
 }
 
 // checkOf is the number of the check of the indices of an instruction.
-func (tr *Trace) checkOf(in *ops.Instr, idx ops.ID) int {
-	for i, c := range tr.checked {
+func (dag *DAG) checkOf(in *ops.Instr, idx ops.ID) int {
+	for i, c := range dag.checked {
 		if c == in {
 			return i
 		}
 	}
-	tr.checked = append(tr.checked, in)
-	c := lowering.Check{Operand: tr.number(idx)}
-	if tr.position != nil {
-		c.Instr = tr.position(in.Outs[0].ID)
+	dag.checked = append(dag.checked, in)
+	c := lowering.Check{Operand: dag.number(idx)}
+	if dag.position != nil {
+		c.Instr = dag.position(in.Outs[0].ID)
 	}
-	tr.Checks = append(tr.Checks, c)
-	return len(tr.Checks) - 1
+	dag.Checks = append(dag.Checks, c)
+	return len(dag.Checks) - 1
 }
 
 // along is a view that moves by a stride along an extra dimension, which may be known.
-func (tr *Trace) along(v strided.View, r extraDim, stride int) strided.View {
-	at := slices.Index(tr.extraDims, r)
+func (dag *DAG) along(v strided.View, r extraDim, stride int) strided.View {
+	at := slices.Index(dag.extraDims, r)
 	if at < 0 {
-		tr.extraDims = append(tr.extraDims, r)
-		at = len(tr.extraDims) - 1
+		dag.extraDims = append(dag.extraDims, r)
+		at = len(dag.extraDims) - 1
 	}
 	strides := slices.Clone(v.Strides)
-	for len(strides) <= len(tr.Dims)+at {
+	for len(strides) <= len(dag.Dims)+at {
 		strides = append(strides, 0)
 	}
-	strides[len(tr.Dims)+at] += stride
+	strides[len(dag.Dims)+at] += stride
 	return strided.View{Offset: v.Offset, Strides: strides}
 }

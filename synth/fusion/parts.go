@@ -36,41 +36,41 @@ func partOf(in *ops.Instr, s ops.Shape, low int) part {
 
 // joined is an element of a concatenation or a stack: Args has the element of each part, and then,
 // for each part but the first, whether the element is of that part.
-func (tr *Trace) joined(in *ops.Instr, v strided.View) (Expr, error) {
+func (dag *DAG) joined(in *ops.Instr, v strided.View) (Expr, error) {
 	id, out := in.Outs[0].ID, in.Outs[0].Type
-	if tr.Kept < len(tr.Dims) {
+	if dag.Kept < len(dag.Dims) {
 		return Expr{}, &ViewError{id} // reductions know no shifts
 	}
 	x := Expr{Kind: ExprApply, In: in, Type: out.DType}
 	var inside []int
 	low := 0
 	for i, o := range in.Ins {
-		t := tr.typeOf(o)
+		t := dag.typeOf(o)
 		x.Types = append(x.Types, t)
 		p := partOf(in, t.Shape, low)
 		low += p.size
 		along := strided.View{Offset: -p.low, Strides: make([]int, len(out.Shape))}
 		along.Strides[in.Attrs[0][0]] = 1
-		at, err := tr.through(id, v, out.Shape, along)
+		at, err := dag.through(id, v, out.Shape, along)
 		if err != nil {
 			return Expr{}, err
 		}
-		inner, err := tr.through(id, v, out.Shape, p.still)
+		inner, err := dag.through(id, v, out.Shape, p.still)
 		if err != nil {
 			return Expr{}, err
 		}
-		r := extraDim{from: tr.add(tr.placed(codegen.Source{Kind: codegen.FromIndex}, at)), per: 1, size: p.size}
+		r := extraDim{from: dag.add(dag.placed(codegen.Source{Kind: codegen.FromIndex}, at)), per: 1, size: p.size}
 		if p.own != 0 {
-			inner = tr.along(inner, r, p.own)
+			inner = dag.along(inner, r, p.own)
 		}
-		element, err := tr.value(o.ID, inner)
+		element, err := dag.value(o.ID, inner)
 		if err != nil {
 			return Expr{}, err
 		}
 		x.Args = append(x.Args, element)
 		if i > 0 {
-			tr.Exprs = append(tr.Exprs, tr.from(codegen.Source{Kind: codegen.FromInside, Shifts: []codegen.Shift{r.moved(0)}}, ops.Invalid))
-			inside = append(inside, len(tr.Exprs)-1)
+			dag.Exprs = append(dag.Exprs, dag.from(codegen.Source{Kind: codegen.FromInside, Shifts: []codegen.Shift{r.moved(0)}}, ops.Invalid))
+			inside = append(inside, len(dag.Exprs)-1)
 		}
 	}
 	x.Args = append(x.Args, inside...)

@@ -21,34 +21,34 @@ const (
 	UpdateAt        // the first start
 )
 
-// Update is the store of a trace that ends in a put_slice.
+// Update is the store of a DAG that ends in a put_slice.
 type Update struct {
 	In     *ops.Instr
 	Out    strided.View    // from a point to the place of its element in the tensor, but for the starts
 	Starts []codegen.Shift // by sources
 }
 
-// update traces the slice of a put_slice, and where it goes.
-func (tr *Trace) update(in *ops.Instr) (value int, err error) {
-	s, u := in.Outs[0].Type.Shape, tr.typeOf(in.Ins[UpdateBy]).Shape
+// update follows the slice of a put_slice, and where it goes.
+func (dag *DAG) update(in *ops.Instr) (value int, err error) {
+	s, u := in.Outs[0].Type.Shape, dag.typeOf(in.Ins[UpdateBy]).Shape
 	at := make([]int, len(s))
 	if len(in.Attrs[0]) > 0 {
 		at = strided.ClampStarts(in.Attrs[0], s, u)
 	}
-	tr.Update = &Update{In: in}
+	dag.Update = &Update{In: in}
 	for i, o := range in.Ins[UpdateAt:] {
 		if room := s[i] - u[i]; room > 0 {
-			from, err := tr.start(o)
+			from, err := dag.start(o)
 			if err != nil {
 				return 0, err
 			}
-			tr.Update.Starts = append(tr.Update.Starts, codegen.Shift{From: from, Limit: room, Stride: s.Strides()[i]})
+			dag.Update.Starts = append(dag.Update.Starts, codegen.Shift{From: from, Limit: room, Stride: s.Strides()[i]})
 		}
 	}
-	if tr.Update.Out, err = tr.through(in.Outs[0].ID, tr.Full, u, strided.SliceView(s, at, nil)); err != nil {
+	if dag.Update.Out, err = dag.through(in.Outs[0].ID, dag.Full, u, strided.SliceView(s, at, nil)); err != nil {
 		return 0, err
 	}
-	return tr.value(in.Ins[UpdateBy].ID, tr.Full)
+	return dag.value(in.Ins[UpdateBy].ID, dag.Full)
 }
 
 // LastUpdate is the put_slice that ends a fusion, or nil.

@@ -14,14 +14,14 @@ type Use struct {
 	By uint64 // a hash of the view; 0 if it is the identity
 }
 
-// Uses lists what a trace reads from memory.
-func (tr *Trace) Uses() (all []Use) {
-	for _, s := range tr.Sources {
+// Uses lists what a DAG reads from memory.
+func (dag *DAG) Uses() (all []Use) {
+	for _, s := range dag.Sources {
 		if s.Kind != codegen.FromBuffer {
 			continue
 		}
 		at := Use{Of: s.Buffer.Ref.Index}
-		if len(s.Shifts) > 0 || !SameView(tr.Dims, s.View, tr.Full) {
+		if len(s.Shifts) > 0 || !SameView(dag.Dims, s.View, dag.Full) {
 			at.By = keyOf(keyLoad, 0, s.View).hash
 			for _, h := range s.Shifts {
 				at.By = mix(mix(at.By, uint64(h.From)), uint64(h.Stride))
@@ -29,7 +29,7 @@ func (tr *Trace) Uses() (all []Use) {
 		}
 		all = append(all, at)
 	}
-	for _, in := range tr.checked {
+	for _, in := range dag.checked {
 		all = append(all, checkUse(in))
 	}
 	return all

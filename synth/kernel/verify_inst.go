@@ -86,50 +86,9 @@ func (v *verifier) memory(in *Inst) error {
 	if in.Index >= limit {
 		return fmt.Errorf("index %d of %d declared", in.Index, limit)
 	}
-	var vs []Value
-	var t scalar.Type
-	switch in.Op {
-	case Lookup:
-		if len(in.Args) != 1 || len(in.Res) != 1 {
-			return fmt.Errorf("malformed lookup")
-		}
-		return nil
-	case AddBuffer, MaxBuffer:
-		if buf := v.k.Buffers[in.Index]; !buf.Read || !buf.Write || buf.Elem != U32 {
-			return fmt.Errorf("buffer %d cannot grow: it is not one of u32 that is read and written", in.Index)
-		}
-		if len(in.Args) != 2 {
-			return fmt.Errorf("%d elements grow at once", len(in.Args)-1)
-		}
-		vs, t = in.Args[1:], scalar.U32
-	case LoadWord:
-		if !v.k.Buffers[in.Index].Read || len(in.Res) != 1 {
-			return fmt.Errorf("malformed load of a word from buffer %d", in.Index)
-		}
-		vs, t = in.Res, scalar.U32
-	case Load, Store:
-		buf := v.k.Buffers[in.Index]
-		if (in.Op == Load && !buf.Read) || (in.Op == Store && !buf.Write) {
-			return fmt.Errorf("buffer %d is not declared for this access", in.Index)
-		}
-		vs, t = in.Res, buf.Elem.Type()
-		if in.Op == Store {
-			vs = in.Args[1:]
-		}
-		if n := len(vs); n != 1 && n != 2 && n != 4 && (n != 8 && n != 16 || n*buf.Elem.Size() > 16) {
-			return fmt.Errorf("%d elements in one access", n)
-		}
-	default:
-		vs, t = in.Res, v.k.Shared[in.Index].Type
-		if in.Op == StoreShared || in.Op == AddShared {
-			vs = in.Args[1:]
-		}
-		if in.Op == AddShared && t != scalar.U32 {
-			return fmt.Errorf("a shared array of %s cannot grow", t)
-		}
-		if len(vs) != 1 {
-			return fmt.Errorf("%d elements in one access of a shared array", len(vs))
-		}
+	vs, t, err := v.accessed(in)
+	if err != nil {
+		return err
 	}
 	for _, x := range vs {
 		if v.k.Types[x] != t {
@@ -137,6 +96,54 @@ func (v *verifier) memory(in *Inst) error {
 		}
 	}
 	return nil
+}
+
+// accessed returns the values that an instruction moves from or to memory, and the type that they have there.
+func (v *verifier) accessed(in *Inst) (vs []Value, t scalar.Type, err error) {
+	switch in.Op {
+	case Lookup:
+		if len(in.Args) != 1 || len(in.Res) != 1 {
+			return nil, t, fmt.Errorf("malformed lookup")
+		}
+		return nil, t, nil
+	case AddBuffer, MaxBuffer:
+		if buf := v.k.Buffers[in.Index]; !buf.Read || !buf.Write || buf.Elem != U32 {
+			return nil, t, fmt.Errorf("buffer %d cannot grow: it is not one of u32 that is read and written", in.Index)
+		}
+		if len(in.Args) != 2 {
+			return nil, t, fmt.Errorf("%d elements grow at once", len(in.Args)-1)
+		}
+		vs, t = in.Args[1:], scalar.U32
+	case LoadWord:
+		if !v.k.Buffers[in.Index].Read || len(in.Res) != 1 {
+			return nil, t, fmt.Errorf("malformed load of a word from buffer %d", in.Index)
+		}
+		vs, t = in.Res, scalar.U32
+	case Load, Store:
+		buf := v.k.Buffers[in.Index]
+		if (in.Op == Load && !buf.Read) || (in.Op == Store && !buf.Write) {
+			return nil, t, fmt.Errorf("buffer %d is not declared for this access", in.Index)
+		}
+		vs, t = in.Res, buf.Elem.Type()
+		if in.Op == Store {
+			vs = in.Args[1:]
+		}
+		if n := len(vs); n != 1 && n != 2 && n != 4 && (n != 8 && n != 16 || n*buf.Elem.Size() > 16) {
+			return nil, t, fmt.Errorf("%d elements in one access", n)
+		}
+	default:
+		vs, t = in.Res, v.k.Shared[in.Index].Type
+		if in.Op == StoreShared || in.Op == AddShared {
+			vs = in.Args[1:]
+		}
+		if in.Op == AddShared && t != scalar.U32 {
+			return nil, t, fmt.Errorf("a shared array of %s cannot grow", t)
+		}
+		if len(vs) != 1 {
+			return nil, t, fmt.Errorf("%d elements in one access of a shared array", len(vs))
+		}
+	}
+	return vs, t, nil
 }
 
 func (v *verifier) branch(in *Inst) error {

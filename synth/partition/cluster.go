@@ -90,11 +90,11 @@ const (
 	maxFoldCost = 1 << 10
 )
 
-// depsOf lists the values of other instructions that a traced instruction reads from memory.
-func (f *partitioner) depsOf(tr *fusion.Trace) []dep {
+// depsOf lists the values of other instructions that an instruction reads from memory.
+func (f *partitioner) depsOf(dag *fusion.DAG) []dep {
 	var ds []dep
-	movers := tr.Coordinates()
-	for k, s := range tr.Sources {
+	movers := dag.Coordinates()
+	for k, s := range dag.Sources {
 		if s.Kind != codegen.FromBuffer || s.Buffer.Ref.Index < 0 {
 			continue
 		}
@@ -103,13 +103,13 @@ func (f *partitioner) depsOf(tr *fusion.Trace) []dep {
 			ds = append(ds, d)
 			continue
 		}
-		if fusion.SameView(tr.Dims, s.View, tr.Full) {
+		if fusion.SameView(dag.Dims, s.View, dag.Full) {
 			d.relation = oneToOne
 			ds = append(ds, d)
 			continue
 		}
-		full, v := tr.Full, s.View
-		dims := strided.Collapse(tr.Dims, []*strided.View{&full, &v})
+		full, v := dag.Full, s.View
+		dims := strided.Collapse(dag.Dims, []*strided.View{&full, &v})
 		r := len(dims) - 1
 		switch {
 		case v.Offset != 0 || full.Strides[r] != 1 || v.Strides[r] != 0:

@@ -4,7 +4,7 @@
 //
 // The partitioner visits instructions in order. A cheap instruction is recomputed in each fusion that reads
 // it. Any other instruction joins the clusters of its operands if a rule allows it, no cycle arises, and one
-// kernel holds both. A fusion.Trace finds what an instruction reads, and whether strides express it. Clusters
+// kernel holds both. A fusion.DAG finds what an instruction reads, and whether strides express it. Clusters
 // that read the same value, and small ones of one size, are then joined (multi-output and horizontal fusion).
 // At the end, small fusions that few others read become stages of these (chained).
 // Explain tells by which rules instructions were joined, and why a cluster ends.

@@ -111,7 +111,7 @@ func (f *partitioner) before(g *cluster) []*cluster {
 // items read each other, each item becomes one.
 func (f *partitioner) fusionsOf(g *cluster) []fusion.Fusion {
 	u := f.newFusion(g.items)
-	if len(g.items) == 1 || f.traces(&u) {
+	if len(g.items) == 1 || f.hasSpace(&u) {
 		return []fusion.Fusion{u}
 	}
 	var fusions []fusion.Fusion
@@ -124,9 +124,9 @@ func (f *partitioner) fusionsOf(g *cluster) []fusion.Fusion {
 	return fusions
 }
 
-// traces reports whether one iteration space expresses a fusion.
-func (f *partitioner) traces(u *fusion.Fusion) bool {
-	_, err := fusion.NewTrace(u, func(id ops.ID) ops.Type { return f.types[id] })
+// hasSpace reports whether one iteration space expresses a fusion.
+func (f *partitioner) hasSpace(u *fusion.Fusion) bool {
+	_, err := fusion.NewDAG(u, func(id ops.ID) ops.Type { return f.types[id] })
 	var at *fusion.ViewError
 	return !errors.As(err, &at)
 }

@@ -87,11 +87,11 @@ func TestFusePadGroups(t *testing.T) {
 		p := g.Do(ops.Pad, ops.F32, g.Param(ops.F32, 6, 8), g.Num(ops.F32, 0), synthtest.Attrs{{1, 1, 0, 4 * last, 0, 0}})
 		g.Return(g.Do(ops.Negate, ops.F32, p))
 		u := g.Check(synthtest.GPU, 1)[0]
-		tr, err := fusion.NewTrace(&u, func(id ops.ID) ops.Type { return g.Types[id] })
+		dag, err := fusion.NewDAG(&u, func(id ops.ID) ops.Type { return g.Types[id] })
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := fused.ElementwiseJob(tr, &u, synthtest.GPU)
+		j := fused.ElementwiseJob(dag, &u, synthtest.GPU)
 		if j.Programs(synthtest.GPU); j.Group != 4 {
 			t.Errorf("padding of dimension %d: %d points a step, want 4", last, j.Group)
 		}

@@ -32,7 +32,7 @@ type partitioner struct {
 	stack    []*cluster     // scratch of a search
 	outputs  []int          // scratch of outputsOf
 	operands []ops.Type     // scratch of typesOf
-	tr       fusion.Trace   // the latest trace
+	dag      fusion.DAG     // of the instruction that was followed last
 	from     int            // the node at which it began
 	passed   []int          // the nodes that it passed through
 
@@ -90,7 +90,7 @@ func newPartitioner(g *fusion.Graph, t *lowering.Target, caps Capabilities, refu
 }
 
 func (f *partitioner) partition() []fusion.Fusion {
-	f.newTrace()
+	f.newDAG()
 	f.survey()
 	for i := range f.nodes {
 		f.visit(i)
@@ -246,18 +246,18 @@ func (f *partitioner) place(i int) {
 // returns those that other instructions make. A view that strides cannot express is
 // materialized.
 func (f *partitioner) traceBack(i int) ([]dep, error) {
-	n, tr := &f.nodes[i], &f.tr
+	n, dag := &f.nodes[i], &f.dag
 	for {
 		f.from, f.passed = i, f.passed[:0]
 		if fusion.Updates(n.in) {
 			f.passed = append(f.passed, i)
 		}
-		err := tr.Follow(n.in)
+		err := dag.Follow(n.in)
 		var at *fusion.ViewError
 		if err == nil || !errors.As(err, &at) {
-			n.body, n.uses, n.dataDependent = slices.Clone(f.passed), tr.Uses(), tr.DataDependent()
-			n.checks = len(tr.Checks) > 0
-			deps := f.depsOf(tr)
+			n.body, n.uses, n.dataDependent = slices.Clone(f.passed), dag.Uses(), dag.DataDependent()
+			n.checks = len(dag.Checks) > 0
+			deps := f.depsOf(dag)
 			if fusion.Updates(n.in) {
 				deps = f.updateDeps(n, deps)
 			}
@@ -286,9 +286,9 @@ func (f *partitioner) materialize(i int) {
 	f.isolate(i, noStrides)
 }
 
-// newTrace makes the trace through the whole graph.
-func (f *partitioner) newTrace() {
-	f.tr.Over(fusion.Code{
+// newDAG has the DAG follow the whole graph.
+func (f *partitioner) newDAG() {
+	f.dag.Over(fusion.Code{
 		Types:  func(id ops.ID) ops.Type { return f.types[id] },
 		Number: f.number,
 		Blocks: f.tiles,

@@ -80,7 +80,7 @@ func (f *partitioner) repeats(put, other *cluster) Reason {
 	if other.n > put.n || put.n > maxRepeats*other.n {
 		return otherSize
 	}
-	if u := f.unexplained(slices.Concat(other.items, put.items)); !f.traces(&u) {
+	if u := f.unexplained(slices.Concat(other.items, put.items)); !f.hasSpace(&u) {
 		return otherOrder
 	}
 	return ""

@@ -29,13 +29,7 @@ func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (w
 		}
 	}
 	updated := dp.updates(q, w, p)
-	total := int64(0)
-	for i, r := range w.In.Outs {
-		if i > 0 || updated == nil {
-			total += int64(r.Type.Bytes())
-		}
-	}
-	if wait, err := dp.cfg.Memory.Reserve(q, total); wait != 0 || err != nil {
+	if wait, err := dp.cfg.Memory.Reserve(q, newBytes(w, updated != nil)); wait != 0 || err != nil {
 		return wait, err
 	}
 	for _, m := range w.Args {
@@ -69,6 +63,16 @@ func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (w
 		dp.cfg.Counts.InPlace++
 	}
 	return dp.record(q, rec)
+}
+
+// newBytes is the size of the results of work; the first one takes no memory where an operand is updated.
+func newBytes(w *placement.Work, inPlace bool) (n int64) {
+	for i, r := range w.In.Outs {
+		if i > 0 || !inPlace {
+			n += int64(r.Type.Bytes())
+		}
+	}
+	return n
 }
 
 // deviceResults takes memory for the results and temporaries of a plan. With updates, the first

@@ -38,10 +38,7 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 	if err != nil {
 		return dp.runOnDevice(q, w, p) // the same
 	}
-	words := make([][]byte, len(p.Checks))
-	for i := range words {
-		words[i] = make([]byte, 8)
-	}
+	words := checkWords(p)
 	steps, cost, err := dp.hostSteps(w, p, outs, temps, words)
 	if err != nil {
 		return 0, err
@@ -79,6 +76,15 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		return 0, placement.Fault(err)
 	}
 	return 0, give()
+}
+
+// checkWords is memory for what the kernels of a plan check.
+func checkWords(p *kernels.Plan) [][]byte {
+	words := make([][]byte, len(p.Checks))
+	for i := range words {
+		words[i] = make([]byte, 8)
+	}
+	return words
 }
 
 // hostTemps makes memory for the temporaries of a plan, also where it returns an error.

@@ -6,29 +6,29 @@ import (
 	"nxvk/synth/strided"
 )
 
-// traceKey identifies an element of a trace: a value and a view, or a literal and its type.
-type traceKey struct {
-	kind traceKeyKind
+// exprKey identifies an expression of a DAG: a value and a view, or a literal and its type.
+type exprKey struct {
+	kind exprKeyKind
 	id   uint64
 	view strided.View
 	hash uint64 // of the others
 }
 
-type traceKeyKind uint8
+type exprKeyKind uint8
 
 const (
-	keyValue   traceKeyKind = iota // computed
-	keyLoad                        // loaded
-	keyLiteral                     // no view
+	keyValue   exprKeyKind = iota // computed
+	keyLoad                       // loaded
+	keyLiteral                    // no view
 )
 
 // keyOf is the key of a value. The strides of the view must not change afterwards.
-func keyOf(kind traceKeyKind, id uint64, v strided.View) traceKey {
+func keyOf(kind exprKeyKind, id uint64, v strided.View) exprKey {
 	h := mix(mix(uint64(kind), id), uint64(v.Offset))
 	for _, s := range v.Strides {
 		h = mix(h, uint64(s))
 	}
-	return traceKey{kind, id, v, h}
+	return exprKey{kind, id, v, h}
 }
 
 // mix adds x to a hash, with the finalizer of MurmurHash3 (Appleby).
@@ -37,19 +37,19 @@ func mix(h, x uint64) uint64 {
 	return h ^ h>>33
 }
 
-func (s *traceKey) equal(o *traceKey) bool {
+func (s *exprKey) equal(o *exprKey) bool {
 	return s.hash == o.hash && s.kind == o.kind && s.id == o.id && s.view.Offset == o.view.Offset &&
 		slices.Equal(s.view.Strides, o.view.Strides)
 }
 
-// traceKeys maps keys to expressions.
-type traceKeys struct {
+// exprKeys maps keys to expressions.
+type exprKeys struct {
 	list []metKey
 	last map[uint64]int32 // the latest key of a hash; nil while there are few keys
 }
 
 type metKey struct {
-	traceKey
+	exprKey
 	expr   int
 	before int32 // the previous key of the same hash, or below zero
 }
@@ -58,10 +58,10 @@ type metKey struct {
 const fewKeys = 8
 
 // reset removes all keys.
-func (s *traceKeys) reset() { s.list, s.last = s.list[:0], nil }
+func (s *exprKeys) reset() { s.list, s.last = s.list[:0], nil }
 
 // find returns the expression of a key.
-func (s *traceKeys) find(at *traceKey) (expr int, ok bool) {
+func (s *exprKeys) find(at *exprKey) (expr int, ok bool) {
 	if s.last == nil {
 		for i := range s.list {
 			if s.list[i].equal(at) {
@@ -80,7 +80,7 @@ func (s *traceKeys) find(at *traceKey) (expr int, ok bool) {
 }
 
 // add adds a key that is not there.
-func (s *traceKeys) add(at *traceKey, expr int) {
+func (s *exprKeys) add(at *exprKey, expr int) {
 	s.list = append(s.list, metKey{*at, expr, -1})
 	switch n := len(s.list); {
 	case s.last != nil:
@@ -94,7 +94,7 @@ func (s *traceKeys) add(at *traceKey, expr int) {
 }
 
 // link adds key i to the chain of its hash.
-func (s *traceKeys) link(i int) {
+func (s *exprKeys) link(i int) {
 	at := &s.list[i]
 	if before, ok := s.last[at.hash]; ok {
 		at.before = before

@@ -7,7 +7,12 @@ import (
 	"time"
 
 	"nxvk/gen/etf"
+	"nxvk/gen/exec/devcopy"
+	"nxvk/gen/exec/dispatch"
+	"nxvk/gen/exec/kernels"
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/queue"
+	"nxvk/gen/exec/transfer"
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -17,9 +22,41 @@ import (
 // session: messages of different processes may overtake each other.
 const ImportTime = time.Second
 
-// sharing returns the session that a shared value belongs to, or nil where the
+// sharing brings values from session to session, from device to device and from node to node: imports, exports
+// and collectives.
+type sharing struct {
+	*core
+	*scheduler
+	kernels    *kernels.Cache               // what combines operands of collectives
+	memory     *memory.Manager[*Queue]      // of what arrives
+	transfers  *transfer.Transfers[*Queue]  // of what collectives take
+	dispatcher *dispatch.Dispatcher[*Queue] // says which values arrive on the host
+	flush      func(q *Queue)               // has what is pending in a queue carried out
+
+	imports []*Queue                 // queues that wait for another session
+	exports []*export                // that wait for a value which has not been announced
+	senders map[*devcopy.Sender]bool // of values that other devices import
+
+	exchanges bool           // values and collectives go over memory that devices share: not those of a processor, whose memory the host has
+	slots     *devcopy.Slots // that memory, for values that other devices import
+}
+
+// retryShared serves the queues that wait for another session, and looks again for values that no instruction
+// made before.
+func (e *sharing) retryShared() {
+	if waiting := e.imports; len(waiting) > 0 {
+		e.imports = nil
+		for _, q := range waiting {
+			q.waits = 0
+			e.advance(q)
+		}
+	}
+	e.retryExports()
+}
+
+// sharerOf returns the session that a shared value belongs to, or nil where the
 // key is not that of such a session.
-func sharing(queues map[*store.Session]*Queue, s *wire.Shared) *store.Session {
+func sharerOf(queues map[*store.Session]*Queue, s *wire.Shared) *store.Session {
 	for session := range queues {
 		o := session.Owner
 		if string(o.Node) == string(s.Owner.Node) && o.ID == pidID(s.Owner) &&
@@ -31,12 +68,12 @@ func sharing(queues map[*store.Session]*Queue, s *wire.Shared) *store.Session {
 }
 
 // sharedBy returns the session that a shared value belongs to.
-func (e *Executor) sharedBy(s *wire.Shared) (*store.Session, error) {
+func (e *sharing) sharedBy(s *wire.Shared) (*store.Session, error) {
 	if s.Incarnation != 0 && s.Incarnation != e.cfg.Incarnation {
 		return nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
 			"value %d belonged to an earlier run of %s (incarnation %d; this run is %d): compute or upload it again", s.ID, s.Server, s.Incarnation, e.cfg.Incarnation)}
 	}
-	if from := sharing(e.queues, s); from != nil {
+	if from := sharerOf(e.queues, s); from != nil {
 		return from, nil
 	}
 	return nil, notShared(s)
@@ -61,7 +98,7 @@ func sameKey(a, b uint64) bool {
 // waitImport parks a queue until other sessions have made progress. While an instruction of the session
 // source is on its way to make the value that may take any time; otherwise it reports false when the
 // queue has waited long enough.
-func (e *Executor) waitImport(q, source *Queue, id ops.ID) bool {
+func (e *sharing) waitImport(q, source *Queue, id ops.ID) bool {
 	q.source = source
 	if e.isComing(q, id) {
 		q.since = time.Time{}
@@ -83,7 +120,7 @@ func (e *Executor) waitImport(q, source *Queue, id ops.ID) bool {
 // isComing reports whether an instruction that makes the value which q imports has come and will be
 // carried out. It is not where it waits for an import that waits for q: sessions that wait for each other
 // do so for a bounded time.
-func (e *Executor) isComing(q *Queue, id ops.ID) bool {
+func (e *sharing) isComing(q *Queue, id ops.ID) bool {
 	if !q.source.makes(id) {
 		return false
 	}
@@ -102,7 +139,7 @@ func (e *Executor) isComing(q *Queue, id ops.ID) bool {
 // importValue gives a value of another session an id of this one. Where the
 // other session has yet to make it, the queue waits: a bounded time for an instruction that makes it to
 // come, and as long as that takes once it is there.
-func (e *Executor) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
+func (e *sharing) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if len(in.Outs) != 1 {
 		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
 		return 0
@@ -122,7 +159,7 @@ func (e *Executor) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	id := in.Shared.ID
 	theirs := e.queues[from]
 	if theirs.trace.Makes(id) {
-		e.recorder.flushTrace(theirs)
+		e.flush(theirs)
 	}
 	v, ok := from.Get(id)
 	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(q, theirs, id) {

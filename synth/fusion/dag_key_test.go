@@ -9,10 +9,10 @@ import (
 )
 
 // Keys are told apart by everything that they have, also where hashes collide.
-func TestTraceKeysAreDistinct(t *testing.T) {
+func TestExprKeysAreDistinct(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, collide := range []bool{false, true} {
-		var s traceKeys
+		var s exprKeys
 		for range 2 {
 			s.reset()
 			want := map[string]int{}
@@ -21,7 +21,7 @@ func TestTraceKeysAreDistinct(t *testing.T) {
 				for range r.IntN(3) {
 					v.Strides = append(v.Strides, r.IntN(3))
 				}
-				at := keyOf(traceKeyKind(r.IntN(3)), uint64(r.IntN(20)), v)
+				at := keyOf(exprKeyKind(r.IntN(3)), uint64(r.IntN(20)), v)
 				if collide {
 					at.hash %= 5
 				}

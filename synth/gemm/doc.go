@@ -1,0 +1,12 @@
+// Package gemm plans products of matrices on a device: which kernel of package
+// shaders carries one, with which tile, in how many steps, with which
+// parameters.
+//
+// A plan follows from shapes, strides and limits of the device alone, so the
+// same product gives the same bits every time. Kernels that sum along k in
+// order (all but those for few vectors, and all but products whose k is shared out) agree bit
+// for bit, whichever is chosen.
+//
+// The package knows no tensors, axes or conversions: synth makes a Problem of
+// a dot. Start reading at New.
+package gemm
