@@ -34,6 +34,9 @@ const Contracted = 2
 
 // lowerContraction plans a fusion of a product and elementwise operations on its results.
 func lowerContraction(u *fusion.Fusion, dag *fusion.DAG, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	if p, ok := vectorPlan(u, types, t); ok {
+		return p, nil
+	}
 	in := u.Contraction()
 	ts, places := u.Operands(in, types)
 	for i := range len(u.Ins) + len(u.Lits) {
@@ -64,6 +67,9 @@ func lowerProductThen(in *ops.Instr, types []ops.Type, t *lowering.Target, after
 // LowerContraction plans a product by itself. If its sums have another type than its
 // results, a GPU rounds them in the same kernel.
 func LowerContraction(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	if p, ok := vectorPlan(alone(in), func(id ops.ID) ops.Type { return types[id] }, t); ok {
+		return p, nil
+	}
 	if d := in.Outs[0].Type.DType; d != d.Wide() && !t.CPU {
 		return lowerProductThen(in, types, t, Rounding(in))
 	}

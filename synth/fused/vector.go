@@ -2,6 +2,7 @@ package fused
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/ops"
 	"nxvk/synth/codegen"
@@ -62,6 +63,32 @@ func vectorProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Ta
 	p.AddBuffer(matrix, (v.K-1)*v.Lead+v.Results, v.K*v.Results)
 	j.own(p)
 	return p
+}
+
+// vectorPlan plans a fusion of a product of one vector and elementwise operations on its results as one kernel. It is not
+// ok where gemm carries the product out in another way. Its sums take fewer barriers than those of gemm_wide.comp, which
+// is made for several vectors, too.
+func vectorPlan(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, bool) {
+	p := vectorProgram(u, types, t)
+	if p == nil || !fits(p, t) {
+		return nil, false
+	}
+	plan, err := codegen.NewPlan(t, nil, p)
+	return plan, err == nil
+}
+
+// alone is the fusion of one instruction, whose operands are those of the fusion.
+func alone(in *ops.Instr) *fusion.Fusion {
+	one := *in
+	one.Ins = slices.Clone(in.Ins)
+	one.Outs = []ops.Result{{ID: ops.ID(len(in.Ins)), Type: in.Outs[0].Type}}
+	u := &fusion.Fusion{Outs: one.Outs}
+	for i := range one.Ins {
+		one.Ins[i].ID = ops.ID(i)
+		u.Ins = append(u.Ins, ops.ID(i))
+	}
+	u.Body = []ops.Instr{one}
+	return u
 }
 
 // own gives a program the buffers and the literals of the epilogue, with the numbers that they have as operands of the
