@@ -49,14 +49,18 @@ func (f *partitioner) abreast(list []fusion.Fusion) []fusion.Fusion {
 		if gone[i] || kind == noAbreast {
 			continue
 		}
-		parts := []fusion.Fusion{list[i]}
+		parts, at := []fusion.Fusion{list[i]}, []int{i}
 		for j := i + 1; j < min(len(list), i+abreastWithin) && len(parts) < maxAbreast; j++ {
-			if gone[j] || f.abreastKind(&list[j]) != kind || f.needsFrom(&list[j], i, place) || updatesRead(&list[j], list[i:j]) {
-				continue
+			if !gone[j] && f.abreastKind(&list[j]) == kind && !f.needsFrom(&list[j], i, place) && !updatesRead(&list[j], list[i:j]) {
+				parts, at = append(parts, list[j]), append(at, j)
 			}
-			if u, ok := f.sideBySide(append(slices.Clone(parts), list[j])); ok {
-				parts, list[i], gone[j] = u.Abreast, u, true
-			}
+		}
+		u, taken := f.together(parts)
+		for _, k := range taken {
+			gone[at[k]] = true
+		}
+		if len(taken) > 0 {
+			list[i] = u
 		}
 	}
 	left := list[:0]
@@ -66,6 +70,24 @@ func (f *partitioner) abreast(list []fusion.Fusion) []fusion.Fusion {
 		}
 	}
 	return left
+}
+
+// together is a fusion of the first of some, and of as many of the others as one kernel has room for: their numbers are
+// taken.
+func (f *partitioner) together(parts []fusion.Fusion) (u fusion.Fusion, taken []int) {
+	if len(parts) == 1 {
+		return u, nil
+	}
+	u, all := f.sideBySide(parts)
+	have := parts[:1:1]
+	for k := 1; k < len(parts); k++ {
+		if all {
+			taken = append(taken, k)
+		} else if v, ok := f.sideBySide(append(slices.Clone(have), parts[k])); ok {
+			u, have, taken = v, v.Abreast, append(taken, k)
+		}
+	}
+	return u, taken
 }
 
 // needsFrom reports whether a fusion reads what number i of the list makes, or one behind it.
