@@ -12,7 +12,8 @@ import (
 //
 // Terms of zero are left out. So elements of the other operand that are Inf or NaN do not spoil a sum to which they
 // contribute 0 times themselves, and a sum may take another order within the bound of products (decision 10 of
-// ARCHITECTURE). A value that anything but products reads stays padded. The region that is given stays as it is.
+// ARCHITECTURE). A value that anything but products reads stays padded, and so does one that is no larger than what
+// would be sliced and padded instead. The region that is given stays as it is.
 func Unpad(r *ops.Region) *ops.Region {
 	u := &unpadder{rewriter: newRewriter(r), products: make(map[ops.ID]int)}
 	u.count(r)
@@ -65,7 +66,9 @@ func (u *unpadder) around(in *ops.Instr) (x ops.Operand, low, high []int, ok boo
 	switch {
 	case in == nil:
 		return x, nil, nil, false
-	case in.Op == ops.Pad && in.Ins[0].Lit == nil && u.isZero(in.Ins[1]):
+	case len(in.Outs) != 1:
+		return x, nil, nil, false
+	case in.Op == ops.Pad && in.Ins[0].Lit == nil && u.isZero(in.Ins[1]) && u.typeOf(in.Ins[0]).DType == in.Outs[0].Type.DType:
 		for config := in.Attrs[0]; len(config) > 0; config = config[3:] {
 			if config[0] < 0 || config[1] < 0 || config[2] != 0 {
 				return x, nil, nil, false
@@ -125,6 +128,9 @@ func (u *unpadder) product(in *ops.Instr, i int) bool {
 	if slices.ContainsFunc(batch, func(axis int) bool { return low[axis]+high[axis] > 0 }) {
 		return false
 	}
+	if moved := u.moved(in, i, low, high); moved >= u.typeOf(in.Ins[i]).Size() {
+		return false
+	}
 	y = u.sliced(y, contracted, others, low, whole)
 	out, config := in.Outs[0].Type, []int(nil)
 	inner := ops.Type{DType: out.DType, Shape: slices.Clone(out.Shape)}
@@ -158,6 +164,25 @@ func (u *unpadder) product(in *ops.Instr, i int) bool {
 	zero := ops.Operand{Lit: &ops.Literal{Type: ops.Type{DType: out.DType}, Data: make([]byte, out.DType.Size())}}
 	u.body = append(u.body, dot, ops.Instr{Op: ops.Pad, Ins: []ops.Operand{{ID: u.last}, zero}, Attrs: [][]int{config}, Outs: in.Outs})
 	return true
+}
+
+// moved is how many elements a product moves in place of padding its operand i: the other operand that is sliced, and
+// the result that is padded.
+func (u *unpadder) moved(in *ops.Instr, i int, low, high []int) (n int) {
+	contracts, grows := false, false
+	for axis := range low {
+		if low[axis]+high[axis] > 0 {
+			along := slices.Contains(in.Attrs[2*i], axis)
+			contracts, grows = contracts || along, grows || !along
+		}
+	}
+	if contracts {
+		n += u.typeOf(in.Ins[1-i]).Size()
+	}
+	if grows {
+		n += in.Outs[0].Type.Size()
+	}
+	return n
 }
 
 // sliced is the other operand without what zeros are multiplied with.

@@ -114,7 +114,16 @@ func TestUnpadRefuses(t *testing.T) {
 			t.Errorf("%s becomes\n%s", name, Print(u))
 		}
 	}
-	r := parsed(t, `(%1:f32[2,300,300], %2:f32[3,300,2]) {
+	r := parsed(t, `(%1:f32[300,300], %2:f32[301,400]) {
+  %3:f32[300,301] = pad %1, f32(0) config=[0,0,0,0,1,0]
+  %4:f32[300,400] = dot %3, %2 contract_left=[1] batch_left=[] contract_right=[0] batch_right=[]
+  give %4
+}
+`)
+	if u := Unpad(r); u != r {
+		t.Errorf("a value beside a larger one becomes\n%s", Print(u))
+	}
+	r = parsed(t, `(%1:f32[2,300,300], %2:f32[3,300,2]) {
   %3:f32[3,300,300] = pad %1, f32(0) config=[0,1,0,0,0,0,0,0,0]
   %4:f32[3,300,2] = dot %3, %2 contract_left=[2] batch_left=[0] contract_right=[1] batch_right=[0]
   give %4

@@ -110,3 +110,69 @@ func sameBitsInEachRun(t *testing.T, d *exectest.Driver, r *ops.Region, types []
 	}
 	return first
 }
+
+// step is one of gradient descent for a linear layer whose arithmetic is bf16 and whose parameters and gradients are f32.
+// It gives the parameters and the loss.
+const step = `(%1:f32[24,16], %2:bf16[64,24], %3:f32[64,16]) {
+  %4:bf16[24,16] = as_type %1
+  %5:f32[64,16] = dot %2, %4 contract_left=[1] batch_left=[] contract_right=[0] batch_right=[]
+  %6:f32[64,16] = subtract %5, %3
+  %7:f32[24,16] = dot %2, %6 contract_left=[0] batch_left=[] contract_right=[0] batch_right=[]
+  %8:f32[24,16] = multiply %7, f32(0.01)
+  %9:f32[24,16] = subtract %1, %8
+  %10:f32[64,16] = multiply %6, %6
+  %11:f32 = sum %10 axes=[0,1] keep_axes=false
+  give %9, %11
+}
+`
+
+// TestSplitTrajectory: 50 steps of training whose gradients are split products lose what those of the host lose, and two
+// trajectories have the same bits.
+func TestSplitTrajectory(t *testing.T) {
+	dot.SplitAlways = true
+	defer func() { dot.SplitAlways = false }()
+	modes(t, func(t *testing.T, d, host *exectest.Driver, _ bool) {
+		p, err := graph.Parse(step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types, err := p.CheckProgram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rnd := rand.New(rand.NewPCG(50, 1))
+		var start [][]byte
+		for _, param := range p.Params {
+			xs := make([]float64, param.Type.Size())
+			for i := range xs {
+				xs[i] = rnd.NormFloat64()
+			}
+			start = append(start, draw.Encode(xs, param.Type))
+		}
+		train := func(d *exectest.Driver) (losses []float64, last []byte) {
+			data := [][]byte{start[0], start[1], start[2]}
+			for range 50 {
+				values, _, err := results(d, p, types, data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				data[0], last = values[0], values[0]
+				losses = append(losses, draw.Decode(values[1], types[1])[0])
+			}
+			return losses, last
+		}
+		want, _ := train(host)
+		got, last := train(d)
+		for i := range want {
+			if !(math.Abs(got[i]-want[i]) <= 0.02*want[i]) {
+				t.Fatalf("step %d loses %v, on the host %v", i, got[i], want[i])
+			}
+		}
+		if got[49] > got[0]/2 {
+			t.Errorf("the loss goes from %v to %v", got[0], got[49])
+		}
+		if _, again := train(d); !bytes.Equal(again, last) {
+			t.Error("a second trajectory ends elsewhere")
+		}
+	})
+}
