@@ -1,11 +1,14 @@
 package synth_test
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"nxvk/fallback"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/attention"
 	"nxvk/synth/lowering"
 	"nxvk/synth/synthtest"
 )
@@ -86,4 +89,45 @@ func attentionFlags(t *testing.T, r *ops.Region, target *lowering.Target) (flags
 	}
 	t.Fatal("no attention is found")
 	return 0, false
+}
+
+// TestAttentionInParts: the parts of a drawn attention of one query are joined by the kernel of the product that reads it,
+// which gives the bits of the instructions one by one.
+func TestAttentionInParts(t *testing.T) {
+	attention.Always = true
+	defer func() { attention.Always = false }()
+	joined := 0
+	for _, d := range []ops.DType{ops.BF16, ops.F32, ops.F16} {
+		for seed := range uint64(10) {
+			g := synthtest.DrawFewQueries(t, 500+seed, 700, d)
+			r := synth.FindAttention(g.Region(), evaluate, synthtest.GPU)
+			out := r.Values[0]
+			typ := g.TypeOf(out)
+			if g.Queries > 1 || g.Batch > 1 || g.Keys <= 128 || !slices.ContainsFunc(r.Body, func(in ops.Instr) bool { return in.Op == ops.Attention }) {
+				continue
+			}
+			g.Body, g.Keep = r.Body, nil
+			n := typ.Size()
+			x := g.Do(ops.Reshape, d, out, ops.Shape{1, n})
+			y := g.Do(ops.Dot, d, x, g.Param(d, n, 96), synthtest.Attrs{{1}, {}, {0}, {}})
+			g.Return(g.Do(ops.Add, d, y, g.Param(d, 1, 96)))
+			fusions := synth.Fuse(&g.Graph, synthtest.GPU)
+			var ones []synth.Fusion
+			for i := range g.Body {
+				ones = append(ones, synthtest.One(&g.Body[i]))
+			}
+			got, want := g.Inputs(seed), g.Inputs(seed)
+			g.Carry(synthtest.GPU, fusions, got)
+			g.Carry(synthtest.GPU, ones, want)
+			if id := g.Keep[0]; !bytes.Equal(got[id], want[id]) {
+				t.Fatalf("%v, %d: other bits, of\n%s", d, seed, synthtest.Show(fusions))
+			}
+			if len(fusions[len(fusions)-1].Stages) > 1 {
+				joined++
+			}
+		}
+	}
+	if joined < 3 {
+		t.Errorf("%d attentions have parts that their readers join", joined)
+	}
 }

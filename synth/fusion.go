@@ -21,6 +21,8 @@ type (
 	Needs  = fusion.Needs
 )
 
+func init() { fused.Parts = attention.Parts }
+
 // Fuse partitions a graph into fusions, in an order that respects their dependencies.
 // The same graph gives the same fusions.
 func Fuse(g *Graph, t *Target) []Fusion {
@@ -29,7 +31,7 @@ func Fuse(g *Graph, t *Target) []Fusion {
 
 // Rewrite is a region with instructions that a GPU fuses better: indices of rows are compared with
 // positions, products of few vectors compute their matrix, those that are transposed exchange their
-// operands, and those of f32 and bf16 are two of bf16; see package graph. t may be nil.
+// operands, those of padded values leave the zeros out, and those of f32 and bf16 are two of bf16; see package graph. t may be nil.
 func Rewrite(r *ops.Region, t *Target) *ops.Region {
 	if t == nil || t.CPU {
 		return r
@@ -42,6 +44,9 @@ func Rewrite(r *ops.Region, t *Target) *ops.Region {
 	}
 	if t.Allows(lowering.RuleSwap) {
 		r = graph.Swap(r)
+	}
+	if t.Allows(lowering.RulePads) {
+		r = graph.Unpad(r)
 	}
 	if t.Allows(lowering.RuleSplit) {
 		r = graph.Split(r, func(in *ops.Instr, types []ops.Type) bool { return dot.SplitPays(in, types, t) })

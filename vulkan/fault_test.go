@@ -6,8 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"nxvk/vulkan/submit"
 )
@@ -214,6 +216,50 @@ func TestWatchdog(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestHang has a kernel that does not end: the device is lost, and opened again beside it. The kernel ends with the
+// test, so that the system has its device back.
+func TestHang(t *testing.T) {
+	d, err := Open(os.Getenv("NXVK_DEVICE"), Options{Watchdog: time.Second})
+	if errors.Is(err, ErrNoVulkan) || errors.Is(err, ErrNoDevice) {
+		t.Skipf("no device: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := must(d.Pipeline("wait", readWords(t, "wait_bind.spv"), Layout{Buffers: 1}))(t)
+	b := must(d.AllocHost(4))(t)
+	gate := (*atomic.Uint32)(unsafe.Pointer(unsafe.SliceData(b.Bytes())))
+	gate.Store(0)
+	defer gate.Store(1)
+	s := d.Stream()
+	if err := s.Dispatch(p, []Arg{{Buffer: b, Access: Read}}, nil, 1<<16-1, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	ticket := must(s.Submit())(t)
+	if err := d.Wait(context.Background(), ticket); !errors.Is(err, ErrDeviceLost) {
+		t.Fatalf("got %v, want ErrDeviceLost", err)
+	}
+	start := time.Now()
+	e := must(d.Reopen())(t)
+	t.Logf("opened again after %v", time.Since(start))
+	defer e.Close()
+	if e.Info().Kind == CPU {
+		return // the kernel has the processors, and nothing ends in time beside it
+	}
+	b2 := must(e.Alloc(4 * 64))(t)
+	s = e.Stream()
+	if err := s.Upload(b2, 0, make([]byte, 4*64)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Dispatch(affine(t, e, false), []Arg{ReadWrite(b2), ReadWrite(b2)}, affinePush(64, 3, 7), 1, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := binary.LittleEndian.Uint32(read(t, e, s, b2)); got != 7 {
+		t.Errorf("got %d, want 7", got)
+	}
+	t.Logf("computed after %v", time.Since(start))
 }
 
 // TestRealLoss makes a kernel write where no memory is. It runs only when

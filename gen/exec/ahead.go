@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"slices"
-
 	"nxvk/fallback"
 	"nxvk/gen/exec/program"
 	"nxvk/gen/exec/queue"
@@ -53,7 +51,7 @@ func (ip *interpreter) guess(q *Queue, r *run, f *frame, s *program.Step) bool {
 	state := make([]store.Value, len(f.Params))
 	for i, p := range f.Params {
 		state[i] = ip.valueOf(q, r, ops.Operand{ID: p.ID})
-		if wanted(s, i) {
+		if s.Wanted(i) {
 			g.result[i] = ip.valueOf(q, r, ops.Operand{ID: p.ID})
 		}
 	}
@@ -114,15 +112,12 @@ func (ip *interpreter) decide(q *Queue, r *run, f *frame, s *program.Step) (wait
 // keeps is the size of what a loop gives and somebody needs.
 func (ip *interpreter) keeps(s *program.Step) (n int64) {
 	for i, o := range s.In.Outs {
-		if wanted(s, i) {
+		if s.Wanted(i) {
 			n += int64(o.Type.Bytes())
 		}
 	}
 	return n
 }
-
-// wanted reports whether anybody needs result i of a loop.
-func wanted(s *program.Step, i int) bool { return !slices.Contains(s.Last, s.In.Outs[i].ID) }
 
 // confirm waits until the condition of the round under way is known. over says that it does not hold: the loop has
 // ended with what it was given, and the round has gone.
@@ -151,7 +146,7 @@ func (ip *interpreter) confirm(q *Queue, r *run) (wait queue.Wait, over bool) {
 		return 0, true
 	}
 	for i, o := range g.step.In.Outs {
-		if wanted(g.step, i) {
+		if g.step.Wanted(i) {
 			r.set(o.ID, g.result[i])
 		}
 	}

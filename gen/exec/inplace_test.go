@@ -124,7 +124,7 @@ func TestUpdatesOfAnything(t *testing.T) {
 }
 
 // The tensors of updatesProgram: how many there are, and their shape.
-const updated, updatedRows, updatedWidth = 3, 5, 40
+const updated, updatedRows, updatedWidth = 3, 5, 140
 
 // updatesProgram is a loop of four rounds, whose state is a few tensors and a counter.
 func updatesProgram(r *rand.Rand) *ops.Region {

@@ -176,16 +176,13 @@ func (ip *interpreter) runByPlan(q *Queue, w *placement.Work, s *program.Step) (
 	if wait != 0 {
 		return wait, false
 	}
-	if kernels.Refused(err) {
-		return 0, false
-	}
-	if kind := wire.KindOf(err); err != nil && (kind == wire.OutOfMemory || kind == wire.Limit) {
-		return 0, false
-	}
-	ip.Counters.Instructions += uint64(len(s.Fusion.Body))
 	if err != nil {
+		if kind := wire.KindOf(err); kernels.Refused(err) || kind == wire.OutOfMemory || kind == wire.Limit {
+			return 0, false
+		}
 		ip.poison(q, &s.In, w.Types, err)
 	}
+	ip.Counters.Instructions += uint64(len(s.Fusion.Body))
 	return 0, true
 }
 

@@ -30,8 +30,10 @@
 //
 // For fewer than 16 queries, as a step of a generation has them, a workgroup has one query (fewJob). Teams of
 // invocations multiply it with keys; then come a softmax and the sums of the values. From 1,024 keys on, several
-// workgroups share the keys of a query, and a second kernel joins what they give. Values of weight 0 are not read,
-// either. Keys and values are read where they lie, such as in a cache whose positions come before its heads.
+// workgroups share the keys of a query, and a second kernel joins what they give. Where one position asks, they do so from
+// 128 keys on: the kernel of a product that reads the results joins up to 16 parts first, each of its workgroups for
+// itself (Parts). Values of weight 0 are not read, either. Keys and values are read where they lie, such as in a cache
+// whose positions come before its heads.
 //
 // Model.go estimates when one kernel is faster than products and a softmax. On matrix hardware it nearly always is from
 // 128 queries on. For fewer than 16 queries it is, unless many queries share a key, so that products, which read

@@ -59,10 +59,11 @@ func (j *job) onFew() *fewJob {
 	return f
 }
 
-// divide divides the keys of a query: into one part where that is read sooner than a second kernel begins.
+// divide divides the keys of a query. Where no reader joins parts, there is one if that is read sooner than a second
+// kernel begins.
 func (f *fewJob) divide() {
 	most := fewKeys * f.threads
-	if f.part = f.keys; f.keys > most {
+	if f.part = f.keys; !f.share() && f.keys > most {
 		f.part = min(most, max(leastPart, whole(ceil(f.keys*f.rows(), fewGroups), fewTeam)))
 	}
 	f.parts = ceil(f.keys, f.part)
@@ -85,7 +86,11 @@ func (f *fewJob) sharedFloats() int {
 
 // streamed is the time, in seconds, of the kernels: each query reads all keys and values.
 func (f *fewJob) streamed() float64 {
-	return dispatchTime*float64(min(f.parts, 2)) + float64(f.queries)*f.reading()
+	kernels := min(f.parts, 2)
+	if f.joinable() {
+		kernels = 1 // if its reader joins the parts
+	}
+	return dispatchTime*float64(kernels) + float64(f.queries)*f.reading()
 }
 
 // apart is the time of two products and a softmax, which read keys and values once.
@@ -108,8 +113,11 @@ func (f *fewJob) plan() (*lowering.Plan, error) {
 	if f.parts == 1 {
 		return codegen.NewPlan(f.target, nil, p)
 	}
-	n := int64(f.rows() * f.parts)
-	return codegen.NewPlan(f.target, []int64{n * int64(4*f.width), n * 8}, p, f.joining())
+	join := f.joining
+	if f.joinable() {
+		join = f.columnJoining
+	}
+	return codegen.NewPlan(f.target, f.temps(), p, join())
 }
 
 // sums and tails are the temporaries of parts: sums of values, and the maximum and the sum of weights.

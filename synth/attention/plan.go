@@ -34,6 +34,7 @@ type job struct {
 	perRow  int // queries of an invocation
 	perCol  int // columns of values of an invocation
 	result  ops.DType
+	shape   ops.Shape // of the results
 	sources []source
 
 	exactDepth, exactWidth bool       // operands are loaded in fours
@@ -75,7 +76,7 @@ func newJob(in *ops.Instr, t *lowering.Target) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{pattern: p, target: t, result: in.Outs[0].Type.DType}
+	j := &job{pattern: p, target: t, result: in.Outs[0].Type.DType, shape: in.Outs[0].Type.Shape}
 	for _, d := range []ops.DType{p.query.dtype, p.key.dtype, p.value.dtype, p.scores.Outs[0].Type.DType, p.types(p.logits).DType, j.result} {
 		if d.Wide() != ops.F32 || !t.Narrow(lowering.ElemOf[d]) {
 			return nil, lowering.Unsupported("attention of %v", d)

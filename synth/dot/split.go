@@ -6,9 +6,15 @@ import (
 	"nxvk/synth/lowering"
 )
 
+// SplitAlways has SplitPays say so of every product. Tests set it.
+var SplitAlways bool
+
 // SplitPays reports whether a product of f32 and bf16 is sooner carried out as two products of bf16 on matrix
 // hardware, one of the f32 rounded and one of what is left (graph.Split), than by multiply-adds of f32.
 func SplitPays(in *ops.Instr, types []ops.Type, t *lowering.Target) bool {
+	if SplitAlways {
+		return true
+	}
 	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
 	m, n, batches, target := left.free(), right.free(), left.batches(), GEMMTarget(t)
 	if _, ok := target.MatrixProduct(ops.BF16, m, n, k, batches); !ok || m*n*k*batches == 0 {

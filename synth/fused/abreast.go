@@ -42,7 +42,7 @@ func partProgram(part *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.T
 		return stageProgram(part, func(id ops.ID) ops.Type { return typeIn(part, id, types) }, t)
 	}
 	c, ok := chain(part, types, t)
-	if !ok {
+	if !ok || c.before != nil {
 		return nil, nil
 	}
 	return c.Program, c.checks
@@ -94,5 +94,49 @@ func lowerAbreast(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Tar
 		return nil, err
 	}
 	p.Checks = c.checks
+	return withCopies(u, p, types, t)
+}
+
+// withCopies is the plan put after copies of the tensors that its kernel updates.
+func withCopies(u *fusion.Fusion, put *lowering.Plan, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	p := &lowering.Plan{Alias: -1, Checks: put.Checks}
+	var others []lowering.Step // copies that are never left out
+	for i := range u.Abreast {
+		in := lastStage(&u.Abreast[i]).LastUpdate()
+		if in == nil {
+			continue
+		}
+		copies, tensor, err := copyOf(u, in, types, t)
+		if err != nil {
+			return nil, err
+		}
+		if len(copies.Temps) > 0 {
+			return nil, lowering.Unsupported("a copy of %v through other memory", in.Outs[0].Type)
+		}
+		result := slices.IndexFunc(u.Outs, func(o ops.Result) bool { return o.ID == in.Outs[0].ID })
+		for s := range copies.Steps {
+			for a := range copies.Steps[s].Args {
+				if r := &copies.Steps[s].Args[a].Ref; r.Kind == lowering.Result {
+					r.Index = result
+				}
+			}
+		}
+		again := slices.ContainsFunc(p.InPlace, func(o lowering.InPlace) bool { return o.Operand == tensor })
+		if again || reads(put.Steps, tensor) {
+			others = append(others, copies.Steps...)
+			continue
+		}
+		p.Steps = append(p.Steps, copies.Steps...)
+		p.InPlace = append(p.InPlace, lowering.InPlace{Operand: tensor, Result: result, Copies: len(copies.Steps)})
+	}
+	p.Steps = append(append(p.Steps, others...), put.Steps...)
 	return p, nil
+}
+
+// lastStage is the last stage of a fusion, or itself.
+func lastStage(u *fusion.Fusion) *fusion.Fusion {
+	if n := len(u.Stages); n > 0 {
+		return &u.Stages[n-1]
+	}
+	return u
 }

@@ -9,10 +9,18 @@ import (
 	"nxvk/synth/lowering"
 )
 
+// Parts gives the program of an attention whose results are in parts, in temporaries of the given bytes, and the one that
+// joins them, which is a stage of the kernel that reads the results. ok is false where there are no parts. Package synth
+// sets it: attention is built of this package.
+var Parts func(in *ops.Instr, types []ops.Type, t *lowering.Target) (first, join *codegen.Program, temps []int64, ok bool)
+
 // chained is the program of a fusion of several stages, and what it checks.
 type chained struct {
 	*codegen.Program
 	checks []lowering.Check
+
+	before *codegen.Program // runs first, and leaves its results in temporaries; nil where there is none
+	temps  []int64          // their bytes
 }
 
 // chain is the program of the stages of a fusion; ok is false where no kernel has them all.
@@ -23,11 +31,17 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 	var list []codegen.Stage
 	for i := range u.Stages {
 		part := &u.Stages[i]
-		p, checks := stageProgram(part, inside, t)
+		last := i == len(u.Stages)-1
+		if sameOrder(part, inside) && !last {
+			if array, ok := held[part.Ins[0]]; ok {
+				held[part.Outs[0].ID] = array
+				continue
+			}
+		}
+		p, checks := c.stage(u, part, inside, t)
 		if p == nil {
 			return c, false
 		}
-		last := i == len(u.Stages)-1
 		known := true
 		if c.checks, known = checksWithin(u, part, checks); !known || !last && len(checks) > 0 {
 			return c, false
@@ -40,8 +54,46 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 		}
 		list = append(list, stageOf(u, part, p, held, last))
 	}
+	if c.before != nil && !fits(c.before, t) {
+		return c, false
+	}
 	c.Program, ok = codegen.Chain(t, list, arrays)
 	return c, ok && fits(c.Program, t)
+}
+
+// stage is the program of a stage, and what it checks; nil where it takes no single one. That of an attention joins what
+// the program before has made.
+func (c *chained) stage(u, part *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*codegen.Program, []lowering.Check) {
+	in := &part.Body[0]
+	if in.Op != ops.Attention {
+		return stageProgram(part, types, t)
+	}
+	ts, places := part.Operands(in, types)
+	first, join, temps, ok := Parts(in, ts, t)
+	if !ok || c.before != nil {
+		return nil, nil
+	}
+	q := *first
+	q.Buffers, q.Literals = slices.Clone(first.Buffers), slices.Clone(first.Literals)
+	for i := range q.Buffers {
+		if r := &q.Buffers[i].Ref; r.Kind == lowering.Operand {
+			r.Index = places[r.Index]
+		}
+	}
+	for i := range q.Literals {
+		q.Literals[i].Operand = places[q.Literals[i].Operand]
+	}
+	c.before, c.temps = within(u, part, &q, 0), temps
+	return join, nil
+}
+
+// sameOrder reports whether a fusion gives the elements of its operand in their order.
+func sameOrder(u *fusion.Fusion, types func(ops.ID) ops.Type) bool {
+	if len(u.Body) != 1 || len(u.Ins) != 1 || len(u.Stages) > 0 {
+		return false
+	}
+	in := &u.Body[0]
+	return in.Op != ops.Bitcast && len(in.Ins) == 1 && in.KeepsOrder(types(u.Ins[0]))
 }
 
 // stageOf is a stage with the numbers that its operands have in the whole fusion.
@@ -127,7 +179,11 @@ func lowerChain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Targe
 	if !ok {
 		return nil, lowering.Unsupported("a chain of %d stages", len(u.Stages))
 	}
-	p, err := codegen.NewPlan(t, nil, c.Program)
+	programs := []*codegen.Program{c.Program}
+	if c.before != nil {
+		programs = slices.Insert(programs, 0, c.before)
+	}
+	p, err := codegen.NewPlan(t, c.temps, programs...)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,9 @@ const Contracted = 2
 
 // lowerContraction plans a fusion of a product and elementwise operations on its results.
 func lowerContraction(u *fusion.Fusion, dag *fusion.DAG, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	if p, ok := vectorPlan(u, types, t); ok {
+		return p, nil
+	}
 	in := u.Contraction()
 	ts, places := u.Operands(in, types)
 	for i := range len(u.Ins) + len(u.Lits) {
@@ -64,6 +67,9 @@ func lowerProductThen(in *ops.Instr, types []ops.Type, t *lowering.Target, after
 // LowerContraction plans a product by itself. If its sums have another type than its
 // results, a GPU rounds them in the same kernel.
 func LowerContraction(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	if p, ok := vectorPlan(alone(in), func(id ops.ID) ops.Type { return types[id] }, t); ok {
+		return p, nil
+	}
 	if d := in.Outs[0].Type.DType; d != d.Wide() && !t.CPU {
 		return lowerProductThen(in, types, t, Rounding(in))
 	}
@@ -124,6 +130,9 @@ func (e *Epilogue) job(t *lowering.Target) *elementwise.Job {
 func (e *Epilogue) Apply(plan *gemm.Plan, i int, s *lowering.Step, d *dot.Builder) (bool, error) {
 	g, t := plan.Steps[i], d.Target
 	p, j, body := e.program(t, d.Wide)
+	if !d.Matrix && d.Instr.Op == ops.Dot && e.reads(j) && short(plan, d.Instr.Outs[0].Type) {
+		return false, nil
+	}
 	v := 16 / d.Wide.Size()
 	fours, err := storesFours(g.Kernel.Shader, v)
 	if err != nil {
@@ -164,6 +173,21 @@ func (e *Epilogue) Apply(plan *gemm.Plan, i int, s *lowering.Step, d *dot.Builde
 	of := float64(g.Flops) / float64(flopsOf(plan))
 	s.Bytes, s.Flops = s.Bytes+int64(of*float64(p.Bytes-int64(d.Instr.Outs[0].Type.Bytes()))), s.Flops+int64(of*float64(p.Flops))
 	return true, nil
+}
+
+// shortSum is up to how many terms of many sums an epilogue that reads an element for each result has a kernel of its own.
+// Tiles of multiply-adds keep few invocations of a multiprocessor busy, so their loads wait longer than those of an elementwise
+// kernel, and such a product has little arithmetic meanwhile. On an H200, a product of 96 matrices of 512x64 by 64x512 in f32
+// whose results are masked and multiplied took 450 us in one kernel; the product alone takes 90 and its epilogue moves 320 MB.
+// Results of less than a dispatch's time stay in one.
+const (
+	shortSum    = 128
+	manyResults = 1 << 22
+)
+
+// short reports whether a product has many results of few terms. k is not shared out then.
+func short(p *gemm.Plan, out ops.Type) bool {
+	return p.Partial == 0 && out.Size() >= manyResults && flopsOf(p) <= 2*shortSum*int64(out.Size())
 }
 
 // maxPlaced is the maximum of elementwise operations in the code of a kernel that stores

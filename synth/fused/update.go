@@ -34,21 +34,34 @@ func updateJob(u *fusion.Fusion, dag *fusion.DAG, t *lowering.Target) *elementwi
 
 // withCopy is the plan put of an update, after a copy of the tensor.
 func withCopy(u *fusion.Fusion, in *ops.Instr, put *lowering.Plan, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
-	ts, places := u.Operands(in, func(id ops.ID) ops.Type { return typeIn(u, id, types) })
-	s := ts[0].Shape
-	copies, err := movement.Lower(in, ts, t, movement.Move{Dims: s, Operand: 0, In: strided.Dense(s), Out: strided.Dense(s)})
+	p, tensor, err := copyOf(u, in, types, t)
 	if err != nil {
 		return nil, err
 	}
-	p := copies.Renumber(places)
-	tensor := lowering.Ref{Kind: lowering.Operand, Index: places[0]}
-	p.Steps, p.Checks = append(p.Steps, put.Steps...), put.Checks
-	if !slices.ContainsFunc(put.Steps, func(s lowering.Step) bool {
-		return slices.ContainsFunc(s.Args, func(a lowering.Arg) bool { return a.Ref == tensor })
-	}) {
-		p.InPlace = &lowering.InPlace{Operand: places[0], Copies: len(copies.Steps)}
+	if !reads(put.Steps, tensor) {
+		p.InPlace = []lowering.InPlace{{Operand: tensor, Copies: len(p.Steps)}}
 	}
+	p.Steps, p.Checks = append(p.Steps, put.Steps...), put.Checks
 	return p, nil
+}
+
+// copyOf is the plan that copies the tensor of an update, which is the given operand of the fusion, to result 0.
+func copyOf(u *fusion.Fusion, in *ops.Instr, types func(ops.ID) ops.Type, t *lowering.Target) (p *lowering.Plan, tensor int, err error) {
+	ts, places := u.Operands(in, func(id ops.ID) ops.Type { return typeIn(u, id, types) })
+	s := ts[0].Shape
+	p, err = movement.Lower(in, ts, t, movement.Move{Dims: s, Operand: 0, In: strided.Dense(s), Out: strided.Dense(s)})
+	if err != nil {
+		return nil, 0, err
+	}
+	return p.Renumber(places), places[0], nil
+}
+
+// reads reports whether steps read an operand.
+func reads(steps []lowering.Step, operand int) bool {
+	ref := lowering.Ref{Kind: lowering.Operand, Index: operand}
+	return slices.ContainsFunc(steps, func(s lowering.Step) bool {
+		return slices.ContainsFunc(s.Args, func(a lowering.Arg) bool { return a.Ref == ref })
+	})
 }
 
 // typeIn is the type of a value that a fusion reads or makes.

@@ -2,6 +2,7 @@ package fused
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/ops"
 	"nxvk/synth/codegen"
@@ -55,13 +56,39 @@ func vectorProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Ta
 	p := &codegen.Program{Local: uint32(v.Threads()), Index: scalar.U32, Body: func(e *codegen.Emitter) error { return j.write(e)() }, Early: j.write, Flops: 2 * int64(v.Results) * int64(v.K),
 		Groups:  ceil(v.Results, v.Lanes*v.Block),
 		Numbers: append([]int{v.Results, v.K, v.Lead, v.Stride}, j.afterP.Numbers...),
-		Key:     fmt.Sprintf("vector %v %+v early=%v %s", v.Operands, v.Wide, j.early(), j.afterP.Key)}
+		Key:     fmt.Sprintf("vector %v %+v early=%v rounds=%d %s", v.Operands, v.Wide, j.early(), j.rounds(), j.afterP.Key)}
 	vector := codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: places[v.Of]}, v.Operands)
 	matrix := codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: places[1-v.Of]}, v.Operands)
 	p.AddBuffer(vector, (v.K-1)*v.Stride+1, v.K)
 	p.AddBuffer(matrix, (v.K-1)*v.Lead+v.Results, v.K*v.Results)
 	j.own(p)
 	return p
+}
+
+// vectorPlan plans a fusion of a product of one vector and elementwise operations on its results as one kernel. It is not
+// ok where gemm carries the product out in another way. Its sums take fewer barriers than those of gemm_wide.comp, which
+// is made for several vectors, too.
+func vectorPlan(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, bool) {
+	p := vectorProgram(u, types, t)
+	if p == nil || !fits(p, t) {
+		return nil, false
+	}
+	plan, err := codegen.NewPlan(t, nil, p)
+	return plan, err == nil
+}
+
+// alone is the fusion of one instruction, whose operands are those of the fusion.
+func alone(in *ops.Instr) *fusion.Fusion {
+	one := *in
+	one.Ins = slices.Clone(in.Ins)
+	one.Outs = []ops.Result{{ID: ops.ID(len(in.Ins)), Type: in.Outs[0].Type}}
+	u := &fusion.Fusion{Outs: one.Outs}
+	for i := range one.Ins {
+		one.Ins[i].ID = ops.ID(i)
+		u.Ins = append(u.Ins, ops.ID(i))
+	}
+	u.Body = []ops.Instr{one}
+	return u
 }
 
 // own gives a program the buffers and the literals of the epilogue, with the numbers that they have as operands of the
@@ -114,6 +141,16 @@ func (j *vectorJob) write(e *codegen.Emitter) func() error {
 // early reports whether each slot has a whole round of k, so that the first one is loaded unasked.
 func (j *vectorJob) early() bool { return j.K >= j.Slots*j.Unroll }
 
+// rounds tells kernels apart: 1 where k is one whole round, 2 where it is several, and 0 where some k are left. Code for
+// what is never there would take a driver time, and there may be three such products in one kernel.
+func (j *vectorJob) rounds() int {
+	n := j.K / (j.Slots * j.Unroll)
+	if j.K%(j.Slots*j.Unroll) > 0 {
+		return 0
+	}
+	return min(n, 2)
+}
+
 // unrolled is how many k of a slot are in flight, at most twice n: a number of rounds without a rest, if there is one.
 func unrolled(steps, n int) int {
 	for u := 2 * n; u > n; u-- {
@@ -164,9 +201,14 @@ func (w *vectorWriter) multiply(early [][]kernel.Value) []kernel.Value {
 	if early != nil {
 		sums, first = w.add(w.slot, early, sums), w.Add(w.slot, round)
 	}
-	sums = w.Loop(first, whole, round, sums, func(k kernel.Value, sums []kernel.Value) []kernel.Value {
-		return w.add(k, w.load(k, j.Unroll), sums)
-	})
+	if j.rounds() != 1 {
+		sums = w.Loop(first, whole, round, sums, func(k kernel.Value, sums []kernel.Value) []kernel.Value {
+			return w.add(k, w.load(k, j.Unroll), sums)
+		})
+	}
+	if j.rounds() > 0 {
+		return sums
+	}
 	return w.Loop(w.Add(whole, w.slot), w.k, w.Index(j.Slots), sums, func(k kernel.Value, sums []kernel.Value) []kernel.Value {
 		return w.add(k, w.load(k, 1), sums)
 	})

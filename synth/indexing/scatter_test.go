@@ -195,7 +195,7 @@ func TestFewUpdates(t *testing.T) {
 			for _, n := range p.Temps {
 				temps += n
 			}
-			if len(p.Steps) > most || temps > 8*4096 || p.InPlace == nil || p.InPlace.Copies != 1 {
+			if len(p.Steps) > most || temps > 8*4096 || len(p.InPlace) != 1 || p.InPlace[0].Copies != 1 {
 				t.Errorf("%v of %d into %v takes %d kernels and %d bytes of temporaries, in place: %+v", op, count, x, len(p.Steps), temps, p.InPlace)
 			}
 		}

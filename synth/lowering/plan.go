@@ -91,37 +91,57 @@ type Plan struct {
 	Temps []int64 // bytes
 	Alias int     // unless it is negative, the result is this operand, unchanged
 
-	// InPlace tells how the steps update an operand where it is; nil where they cannot.
-	InPlace *InPlace
+	// InPlace tells how the steps update operands where they are; nothing where they cannot. The copies that it names
+	// are the first steps, in the order of the list.
+	InPlace []InPlace
 
 	// Checks are properties of operands that the steps check while they use them. Nobody
 	// waits for them: others may use the results before the outcome is known.
 	Checks []Check
 }
 
-// InPlace says that the first steps of a plan do nothing but copy an operand into result 0,
+// InPlace says that some of the first steps of a plan do nothing but copy an operand into a result,
 // and that no other step reads the operand. Where nobody else needs the operand, the result may
 // take its memory, and these steps are left out.
 type InPlace struct {
-	Operand int
-	Copies  int // steps
+	Operand, Result int
+	Copies          int // steps
 }
 
 // Updates marks a plan whose first steps copy operand i into result 0. in is the instruction of
 // the plan, typ the type of the operand.
 func (p *Plan) Updates(in *ops.Instr, i int, typ ops.Type, copies int) *Plan {
 	if in.Ins[i].Lit == nil && typ.Equal(in.Outs[0].Type) && copies < len(p.Steps) {
-		p.InPlace = &InPlace{Operand: i, Copies: copies}
+		p.InPlace = []InPlace{{Operand: i, Copies: copies}}
 	}
 	return p
 }
 
-// WithoutCopies is the plan where the result has taken the memory of the operand that it updates.
-func (p *Plan) WithoutCopies() *Plan {
+// CopyOf gives the update in place that a step copies for, or -1.
+func (p *Plan) CopyOf(step int) int {
+	for i, u := range p.InPlace {
+		if step < u.Copies {
+			return i
+		}
+		step -= u.Copies
+	}
+	return -1
+}
+
+// Without is the plan where results have taken the memory of the operands that some updates in place concern.
+func (p *Plan) Without(taken func(update int) bool) *Plan {
 	q := *p
-	q.Steps, q.InPlace = p.Steps[p.InPlace.Copies:], nil
+	q.Steps, q.InPlace = nil, nil
+	for i, s := range p.Steps {
+		if u := p.CopyOf(i); u < 0 || !taken(u) {
+			q.Steps = append(q.Steps, s)
+		}
+	}
 	return &q
 }
+
+// WithoutCopies is Without for all of them.
+func (p *Plan) WithoutCopies() *Plan { return p.Without(func(int) bool { return true }) }
 
 // Check says that the steps check the indices in an operand against the size of their
 // dimension. Its word, Ref{CheckWord, i}, is 0 before the first step. An index out of
@@ -152,8 +172,9 @@ func (p *Plan) Renumber(places []int) *Plan {
 	if q.Alias >= 0 {
 		q.Alias = places[q.Alias]
 	}
-	if u := p.InPlace; u != nil {
-		q.InPlace = &InPlace{Operand: places[u.Operand], Copies: u.Copies}
+	for _, u := range p.InPlace {
+		u.Operand = places[u.Operand]
+		q.InPlace = append(q.InPlace, u)
 	}
 	for _, s := range p.Steps {
 		s.Args, s.Lits = slices.Clone(s.Args), slices.Clone(s.Lits)

@@ -42,6 +42,10 @@ const (
 	// RuleSwap is the pass that exchanges the operands of transposed products in compiled programs; see graph.Swap.
 	RuleSwap
 
+	// RulePads is the pass that has products read values without the zeros around them in compiled programs; see
+	// graph.Unpad.
+	RulePads
+
 	// RuleSplit is the pass that makes two products of bf16 of one of f32 and bf16 in compiled programs; see graph.Split.
 	RuleSplit
 )
@@ -50,7 +54,7 @@ const (
 var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
 	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal, "chains": RuleChains,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead,
-	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights, "swap": RuleSwap, "split": RuleSplit}
+	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights, "swap": RuleSwap, "pads": RulePads, "split": RuleSplit}
 
 // formerNames are names that this release accepts and the next one does not.
 var formerNames = map[string]string{"beside": "horizontal"}

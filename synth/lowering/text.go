@@ -15,8 +15,8 @@ func (p *Plan) String() string {
 	if p.Alias >= 0 {
 		fmt.Fprintf(&b, "  is operand %d\n", p.Alias)
 	}
-	if u := p.InPlace; u != nil {
-		fmt.Fprintf(&b, "  updates operand %d in place without the first %d kernels\n", u.Operand, u.Copies)
+	for _, u := range p.InPlace {
+		fmt.Fprintf(&b, "  updates operand %d in place as result %d without %d of the first kernels\n", u.Operand, u.Result, u.Copies)
 	}
 	for i, n := range p.Temps {
 		fmt.Fprintf(&b, "  temp %d of %d bytes\n", i, n)

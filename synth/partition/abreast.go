@@ -14,11 +14,22 @@ import (
 // from each of them before an attention.
 
 // Bounds of fusions that are carried out side by side: their number, how far apart they are in the order of fusions, and
-// the elements that one of them reads and makes.
+// the results of a product.
 const (
 	maxAbreast     = 4
 	abreastWithin  = 8
 	abreastResults = 1 << 15
+
+	hostElements = 512 // that the host computes beside a GPU, unless the user says otherwise
+)
+
+// abreastKind tells the fusions that are carried out side by side with their like.
+type abreastKind uint8
+
+const (
+	noAbreast abreastKind = iota
+	abreastProduct
+	abreastSmall
 )
 
 // abreast has small independent fusions carried out by one kernel, in the order of the list.
@@ -34,20 +45,22 @@ func (f *partitioner) abreast(list []fusion.Fusion) []fusion.Fusion {
 	}
 	gone := map[int]bool{}
 	for i := range list {
-		if gone[i] || !f.joinsAbreast(&list[i]) {
+		kind := f.abreastKind(&list[i])
+		if gone[i] || kind == noAbreast {
 			continue
 		}
-		parts := []fusion.Fusion{list[i]}
+		parts, at := []fusion.Fusion{list[i]}, []int{i}
 		for j := i + 1; j < min(len(list), i+abreastWithin) && len(parts) < maxAbreast; j++ {
-			if gone[j] || !f.joinsAbreast(&list[j]) || slices.ContainsFunc(list[j].Ins, func(id ops.ID) bool {
-				at, made := place[id]
-				return made && at >= i
-			}) {
-				continue
+			if !gone[j] && f.abreastKind(&list[j]) == kind && !f.needsFrom(&list[j], i, place) && !updatesRead(&list[j], list[i:j]) {
+				parts, at = append(parts, list[j]), append(at, j)
 			}
-			if u, ok := f.sideBySide(append(slices.Clone(parts), list[j])); ok {
-				parts, list[i], gone[j] = u.Abreast, u, true
-			}
+		}
+		u, taken := f.together(parts)
+		for _, k := range taken {
+			gone[at[k]] = true
+		}
+		if len(taken) > 0 {
+			list[i] = u
 		}
 	}
 	left := list[:0]
@@ -59,12 +72,81 @@ func (f *partitioner) abreast(list []fusion.Fusion) []fusion.Fusion {
 	return left
 }
 
-// joinsAbreast reports whether a fusion is one of a product of a vector, whose kernel may have others beside it.
-func (f *partitioner) joinsAbreast(u *fusion.Fusion) bool {
+// together is a fusion of the first of some, and of as many of the others as one kernel has room for: their numbers are
+// taken.
+func (f *partitioner) together(parts []fusion.Fusion) (u fusion.Fusion, taken []int) {
+	if len(parts) == 1 {
+		return u, nil
+	}
+	u, all := f.sideBySide(parts)
+	have := parts[:1:1]
+	for k := 1; k < len(parts); k++ {
+		if all {
+			taken = append(taken, k)
+		} else if v, ok := f.sideBySide(append(slices.Clone(have), parts[k])); ok {
+			u, have, taken = v, v.Abreast, append(taken, k)
+		}
+	}
+	return u, taken
+}
+
+// needsFrom reports whether a fusion reads what number i of the list makes, or one behind it.
+func (f *partitioner) needsFrom(u *fusion.Fusion, i int, place map[ops.ID]int) bool {
+	return slices.ContainsFunc(u.Ins, func(id ops.ID) bool {
+		at, made := place[id]
+		return made && at >= i
+	})
+}
+
+// updatesRead reports whether a fusion updates a tensor that others read, which come before it: if it came before them, it
+// could not do so in place.
+func updatesRead(u *fusion.Fusion, others []fusion.Fusion) bool {
+	in := u.LastUpdate()
+	return in != nil && slices.ContainsFunc(others, func(o fusion.Fusion) bool {
+		return slices.Contains(o.Ins, in.Ins[fusion.UpdateOf].ID)
+	})
+}
+
+// abreastKind is the kind of a fusion that others may be beside: one of a product of a vector, or a small one, which may
+// update a tensor.
+func (f *partitioner) abreastKind(u *fusion.Fusion) abreastKind {
+	if len(u.Whole) > 0 {
+		return noAbreast
+	}
 	last := u.StagesOrSelf()[max(1, len(u.Stages))-1]
-	in := last.Contraction()
-	return len(u.Whole) == 0 && in != nil && last.LastUpdate() == nil && f.ofVector(f.nodes[f.made[in.Outs[0].ID]].cluster) &&
-		in.Outs[0].Type.Size() <= abreastResults
+	if in := last.Contraction(); in != nil {
+		if f.ofVector(f.nodes[f.made[in.Outs[0].ID]].cluster) && in.Outs[0].Type.Size() <= abreastResults {
+			return abreastProduct
+		}
+		return noAbreast
+	}
+	if f.mayBeOnHost(u) {
+		return noAbreast
+	}
+	computes := false // it is more than a view
+	for i := range u.Body {
+		in := &u.Body[i]
+		if fusion.Updates(in) && i == len(u.Body)-1 && i > 0 && in.Ins[fusion.UpdateOf].Lit == nil {
+			return abreastSmall
+		}
+		n := &f.nodes[f.made[in.Outs[0].ID]]
+		computes = computes || n.pattern == patternElementwise || n.pattern == patternReduction
+		if n.pattern == patternOpaque || n.pattern == patternContraction || fusion.Updates(in) || in.Outs[0].Type.Size() > maxChained ||
+			n.pattern == patternReduction && f.typeOf(in.Ins[0]).Size() > maxChained {
+			return noAbreast
+		}
+	}
+	if !computes {
+		return noAbreast
+	}
+	return abreastSmall
+}
+
+// mayBeOnHost reports whether a fusion has so few elements that the host computes it where it has the operands, as those
+// of a counter.
+func (f *partitioner) mayBeOnHost(u *fusion.Fusion) bool {
+	return !slices.ContainsFunc(u.Ins, func(id ops.ID) bool { return f.types[id].Size() > hostElements }) &&
+		!slices.ContainsFunc(u.Outs, func(o ops.Result) bool { return o.Type.Size() > hostElements })
 }
 
 // sideBySide is the fusion of independent ones, if one kernel has room for them.

@@ -33,6 +33,12 @@ func (f *partitioner) chained(list []fusion.Fusion) []fusion.Fusion {
 	}
 	gone := map[int]bool{}
 	for i := range list {
+		f.joinedByReader(list, i, readers, gone)
+	}
+	for i := range list {
+		if gone[i] {
+			continue
+		}
 		by := f.readersOf(&list[i], readers)
 		var joined []fusion.Fusion
 		for _, r := range by {
@@ -65,6 +71,57 @@ func (f *partitioner) chained(list []fusion.Fusion) []fusion.Fusion {
 		}
 	}
 	return left
+}
+
+// joinedByReader has the parts of attention i joined by the only kernel that reads its results, maybe in another shape.
+func (f *partitioner) joinedByReader(list []fusion.Fusion, i int, readers map[ops.ID][]int, gone map[int]bool) {
+	if list[i].Body[0].Op != ops.Attention {
+		return
+	}
+	c, way := list[i], []int{i}
+	for {
+		out := c.Outs[0].ID
+		if len(readers[out]) != 1 || f.nodes[f.made[out]].kept || len(way) > maxStages {
+			return
+		}
+		r := readers[out][0]
+		u := &list[r]
+		view := len(u.Body) == 1 && f.nodes[f.made[u.Outs[0].ID]].pattern == patternView
+		if !view && u.StagesOrSelf()[max(1, len(u.Stages))-1].Contraction() == nil {
+			return
+		}
+		var stages []fusion.Fusion
+		stages = append(append(stages, c.StagesOrSelf()...), u.StagesOrSelf()...)
+		c = fusion.Fusion{Stages: stages, Outs: u.Outs, Why: chainedWhy(&c, u)}
+		if c.GatherStages(); view {
+			way = append(way, r)
+			continue
+		}
+		if !f.caps.Chains(&c, func(id ops.ID) ops.Type { return f.types[id] }, f.t) {
+			return
+		}
+		for _, k := range way {
+			gone[k] = true
+			for _, id := range list[k].Ins {
+				readers[id] = slices.DeleteFunc(readers[id], func(at int) bool { return at == k })
+			}
+		}
+		list[r] = c
+		for _, id := range c.Ins {
+			if !slices.Contains(readers[id], r) {
+				readers[id] = append(readers[id], r)
+			}
+		}
+		return
+	}
+}
+
+// chainedWhy explains fusion u in the kernel of its reader r.
+func chainedWhy(u, r *fusion.Fusion) *fusion.Why {
+	if r.Why == nil {
+		return nil
+	}
+	return &fusion.Why{Rules: r.Why.Rules | u.Why.Rules | lowering.RuleChains, Ends: r.Why.Ends}
 }
 
 // readersOf lists the fusions that read a small one, if these are few and nothing else needs it.
@@ -119,8 +176,6 @@ func (f *partitioner) chain(u, r *fusion.Fusion) (c fusion.Fusion, ok bool) {
 	}
 	c.Outs = r.Outs
 	c.GatherStages()
-	if r.Why != nil {
-		c.Why = &fusion.Why{Rules: r.Why.Rules | u.Why.Rules | lowering.RuleChains, Ends: r.Why.Ends}
-	}
+	c.Why = chainedWhy(u, r)
 	return c, len(c.Stages) <= maxStages && f.caps.Chains(&c, func(id ops.ID) ops.Type { return f.types[id] }, f.t)
 }

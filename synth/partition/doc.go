@@ -6,7 +6,8 @@
 // it. Any other instruction joins the clusters of its operands if a rule allows it, no cycle arises, and one
 // kernel holds both. A fusion.DAG finds what an instruction reads, and whether strides express it. Clusters
 // that read the same value, and small ones of one size, are then joined (multi-output and horizontal fusion).
-// At the end, small fusions that few others read become stages of these (chained).
+// At the end, small fusions that few others read become stages of these (chained), and small kernels that do not
+// depend on one another become one (abreast).
 // Explain tells by which rules instructions were joined, and why a cluster ends.
 //
 // A chain of 2,000 operations takes 25 µs an instruction, one of 100,000 takes 46 µs, with the plans of the

@@ -111,3 +111,31 @@ func TestFuseRandomGathers(t *testing.T) {
 		}
 	})
 }
+
+// What is read at indices for many readers, such as the angles of a position for all layers, is read and checked once.
+func TestGatherOfManyReaders(t *testing.T) {
+	f := ops.F32
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		for _, c := range []struct{ readers, checks int }{{3, 3}, {9, 1}} {
+			g := synthtest.NewSketch(t)
+			row := g.Do(ops.AsType, f, g.Do(ops.Take, ops.F16, g.Param(ops.F16, 20, 8), g.Param(ops.S64, 1), synthtest.Attrs{{0}}))
+			y := g.Param(f, 1, 8)
+			for range c.readers {
+				y = g.Do(ops.Dot, f, g.Do(ops.Multiply, f, y, row), g.Param(f, 8, 8), synthtest.Attrs{{1}, {}, {0}, {}})
+			}
+			g.Return(y)
+			checks := 0
+			fusions := g.Check(target, 3)
+			for i := range fusions {
+				p, err := synth.LowerFusion(&fusions[i], func(id ops.ID) ops.Type { return g.Types[id] }, target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checks += len(p.Checks)
+			}
+			if checks != c.checks {
+				t.Errorf("%d checks for %d readers, want %d", checks, c.readers, c.checks)
+			}
+		}
+	})
+}

@@ -12,6 +12,7 @@ type remat struct {
 	cost   int   // primitive operations an element
 	reads  []int // nodes and, below zero, parameters that it reads from memory
 	tensor int   // how many of them have about as many elements as it has itself
+	gather bool  // it reads at indices
 }
 
 // A value is recomputed where it is read, rather than stored once and loaded, if that
@@ -26,7 +27,7 @@ const (
 
 // rematOf adds up the cost of recomputing a node.
 func (f *partitioner) rematOf(n *node) remat {
-	p, size := remat{cost: fusion.Cost(f.t, n.in, f.typesOf(n.in))}, n.in.Outs[0].Type.Size()
+	p, size := remat{cost: fusion.Cost(f.t, n.in, f.typesOf(n.in)), gather: fusion.Gathers(n.in.Op)}, n.in.Outs[0].Type.Size()
 	for _, o := range n.in.Ins {
 		if o.Lit != nil {
 			continue
@@ -34,6 +35,7 @@ func (f *partitioner) rematOf(n *node) remat {
 		j := f.number(o.ID)
 		if j >= 0 && f.through(&f.nodes[j]) {
 			p.cost += f.nodes[j].remat.cost
+			p.gather = p.gather || f.nodes[j].remat.gather
 			for _, r := range f.nodes[j].remat.reads {
 				p.read(f, r, size)
 			}
@@ -78,11 +80,18 @@ func (f *partitioner) isCheap(n *node) bool {
 	if n.pattern != patternElementwise || n.inMemory || fusion.Updates(n.in) || len(n.remat.reads) > maxReads {
 		return false
 	}
+	if n.remat.gather && len(n.users) > maxGathered {
+		return false
+	}
 	if n.in.Outs[0].Type.Size() == 1 {
 		return n.remat.cost <= cheapScalar
 	}
 	return n.remat.cost <= cheapElement && n.remat.tensor <= 1
 }
+
+// maxGathered bounds the readers that recompute what is read at indices: each waits for the index and then for the
+// element, and has the index checked.
+const maxGathered = 4
 
 // maxReads bounds the values that a recomputed one reads.
 const maxReads = 4

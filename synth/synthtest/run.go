@@ -117,22 +117,26 @@ func executeIn(t testing.TB, p *lowering.Plan, sizes []int, memory memories, lit
 	return memory[lowering.Result]
 }
 
-// checkInPlace runs a plan without the copy that it begins with, where the result is the tensor, and
-// compares the results. None of its steps may read the tensor beside.
+// checkInPlace runs a plan without the copies that it begins with, where results are the tensors, and
+// compares the results. None of its steps may read these tensors beside.
 func checkInPlace(t testing.TB, p *lowering.Plan, sizes []int, memory memories, lits []Tensor) {
 	t.Helper()
 	q := p.WithoutCopies()
-	tensor := lowering.Ref{Kind: lowering.Operand, Index: p.InPlace.Operand}
-	for i := range q.Steps {
-		if slices.ContainsFunc(q.Steps[i].Args, func(a lowering.Arg) bool { return a.Ref == tensor }) {
-			t.Fatalf("step %d reads the tensor that is updated in place", i)
+	for _, u := range p.InPlace {
+		tensor := lowering.Ref{Kind: lowering.Operand, Index: u.Operand}
+		for i := range q.Steps {
+			if slices.ContainsFunc(q.Steps[i].Args, func(a lowering.Arg) bool { return a.Ref == tensor }) {
+				t.Fatalf("step %d reads the tensor that is updated in place", i)
+			}
 		}
 	}
 	again := memories{lowering.Operand: memory[lowering.Operand]}
 	for _, n := range sizes {
 		again[lowering.Result] = append(again[lowering.Result], padded4(bytes.Repeat([]byte{0xa5}, n)))
 	}
-	copy(again[lowering.Result][0], memory[lowering.Operand][p.InPlace.Operand])
+	for _, u := range p.InPlace {
+		copy(again[lowering.Result][u.Result], memory[lowering.Operand][u.Operand])
+	}
 	Interpret(t, q, again, lits)
 	for i, n := range sizes {
 		if !bytes.Equal(again[lowering.Result][i][:n], memory[lowering.Result][i][:n]) {

@@ -29,7 +29,7 @@ func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (w
 		}
 	}
 	updated := dp.updates(q, w, p)
-	if wait, err := dp.cfg.Memory.Reserve(q, newBytes(w, updated != nil)); wait != 0 || err != nil {
+	if wait, err := dp.cfg.Memory.Reserve(q, newBytes(w, p, updated)); wait != 0 || err != nil {
 		return wait, err
 	}
 	for _, m := range w.Args {
@@ -40,7 +40,7 @@ func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (w
 			return wait, err
 		}
 	}
-	outs, temps, wait, err := dp.deviceResults(q, w, p, updated != nil)
+	outs, temps, wait, err := dp.deviceResults(q, w, p, updated)
 	if wait != 0 || err != nil {
 		store.DropAll(temps)
 		store.DropAll(outs)
@@ -58,26 +58,23 @@ func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (w
 	if measured {
 		rec.observer = f.Observe()
 	}
-	if updated != nil {
-		rec.takeOver(updated)
-		dp.cfg.Counts.InPlace++
-	}
+	dp.cfg.Counts.InPlace += uint64(rec.takeOver(updated))
 	return dp.record(q, rec)
 }
 
-// newBytes is the size of the results of work; the first one takes no memory where an operand is updated.
-func newBytes(w *placement.Work, inPlace bool) (n int64) {
+// newBytes is the size of the results of work, but for those that take the memory of operands.
+func newBytes(w *placement.Work, p *kernels.Plan, updated updated) (n int64) {
 	for i, r := range w.In.Outs {
-		if i > 0 || !inPlace {
+		if updated.of(p, i) == nil {
 			n += int64(r.Type.Bytes())
 		}
 	}
 	return n
 }
 
-// deviceResults takes memory for the results and temporaries of a plan. With updates, the first
-// result is to take that of an operand.
-func (dp *Dispatcher[Q]) deviceResults(q Q, w *placement.Work, p *kernels.Plan, updates bool) (outs, temps []*store.Storage, wait queue.Wait, err error) {
+// deviceResults takes memory for the results and temporaries of a plan. Results of updates are to take that of
+// operands.
+func (dp *Dispatcher[Q]) deviceResults(q Q, w *placement.Work, p *kernels.Plan, updated updated) (outs, temps []*store.Storage, wait queue.Wait, err error) {
 	take := func(list *[]*store.Storage, n int) bool {
 		var buf *vulkan.Buffer
 		if buf, wait, err = dp.cfg.Memory.OnDevice(q, n); wait != 0 || err != nil {
@@ -91,7 +88,7 @@ func (dp *Dispatcher[Q]) deviceResults(q Q, w *placement.Work, p *kernels.Plan, 
 	outs, temps = dp.outs[:0], dp.temps[:0]
 	defer func() { dp.outs, dp.temps = outs, temps }()
 	for i, r := range w.In.Outs {
-		if i == 0 && updates {
+		if updated.of(p, i) != nil {
 			m := &store.Storage{}
 			m.Retain()
 			outs = append(outs, m)
@@ -109,18 +106,39 @@ func (dp *Dispatcher[Q]) deviceResults(q Q, w *placement.Work, p *kernels.Plan, 
 	return outs, temps, 0, nil
 }
 
-// A plan that begins with a copy of an operand updates the operand where it is if nobody else
+// A plan that begins with copies of operands updates an operand where it is if nobody else
 // needs it: a cache that a loop carries is not copied in each round. The result then takes the
 // memory of the operand, and the copy is left out (see lowering.InPlace). Nobody else needs an
 // operand that the run holds alone, and only until the end of the step.
 
-// updates returns the operand that a plan updates in place, or nil. No other operand may share
-// its memory, and no computation on the host.
-func (dp *Dispatcher[Q]) updates(q Q, w *placement.Work, p *kernels.Plan) *store.Storage {
-	if p.InPlace == nil {
+// updated has the operands that a plan updates in place, by the numbers of its updates; nil where it does not.
+type updated []*store.Storage
+
+// of is the operand whose memory result i takes, or nil.
+func (u updated) of(p *kernels.Plan, i int) *store.Storage {
+	for k, m := range u {
+		if m != nil && p.InPlace[k].Result == i {
+			return m
+		}
+	}
+	return nil
+}
+
+// updates finds the operands that a plan updates in place. The list is valid until the next call.
+func (dp *Dispatcher[Q]) updates(q Q, w *placement.Work, p *kernels.Plan) updated {
+	if len(p.InPlace) == 0 {
 		return nil
 	}
-	i := p.InPlace.Operand
+	dp.updated = dp.updated[:0]
+	for _, u := range p.InPlace {
+		dp.updated = append(dp.updated, dp.alone(q, w, u.Operand))
+	}
+	return dp.updated
+}
+
+// alone is operand i if nobody else needs it: no other operand may share its memory, and no computation on the host.
+// It is nil otherwise.
+func (dp *Dispatcher[Q]) alone(q Q, w *placement.Work, i int) *store.Storage {
 	m := w.Args[i]
 	if m == nil || !m.Sole() || m.Pins > 0 || !dp.cfg.Last(q, w.From, w.In.Ins[i].ID) {
 		return nil

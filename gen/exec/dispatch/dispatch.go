@@ -45,7 +45,7 @@ type Config[Q comparable] struct {
 type Counts struct {
 	Host        uint64 // instructions computed on the host
 	Device      uint64 // plans recorded for the device
-	InPlace     uint64 // of Device: those that updated an operand where it was, without a copy
+	InPlace     uint64 // operands that plans of Device updated where they were, without a copy
 	Fallbacks   uint64 // instructions computed on the host because the device cannot
 	Interpreted uint64 // dispatches that the host executed in the device's stead
 	Uploaded    uint64 // bytes
@@ -63,6 +63,8 @@ type Dispatcher[Q comparable] struct {
 	args  []vulkan.Arg     // scratch of recordStep
 	outs  []*store.Storage // scratch of deviceResults
 	temps []*store.Storage // scratch of deviceResults
+
+	updated updated // scratch of updates
 }
 
 // New returns a Dispatcher.

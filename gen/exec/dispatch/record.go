@@ -39,7 +39,8 @@ type recording struct {
 	temps  []*store.Storage
 	checks checks.List
 	effort *feed.Effort
-	next   int // the step
+	next   int    // the step
+	taken  uint64 // bits of the updates in place whose copies are left out
 
 	observer *feed.Observer // measures what the device takes, see stead.go; nil where nobody asks
 }
@@ -49,6 +50,9 @@ type recording struct {
 func (dp *Dispatcher[Q]) record(q Q, rec recording) (wait queue.Wait, err error) {
 	f, p, w := rec.feed, rec.plan, rec.work
 	for first := rec.next; rec.next < len(p.Steps); rec.next++ {
+		if u := p.CopyOf(rec.next); u >= 0 && rec.taken>>u&1 != 0 {
+			continue
+		}
 		if taken := rec.next - first; taken > 0 && taken%queue.Look == 0 {
 			dp.cfg.Turns.Charge(queue.Look)
 			if dp.cfg.Turns.Over() {
@@ -160,10 +164,17 @@ func (dp *Dispatcher[Q]) pushed(w *placement.Work, s *synth.Step) ([]byte, error
 	return dp.push[len(s.Push)-len(target.Push(s)):], nil
 }
 
-// takeOver gives the result the memory of the operand that the plan of a recording updates, and
-// leaves out the copy.
-func (rec *recording) takeOver(m *store.Storage) {
-	out := rec.outs[0]
-	out.Dev, m.Dev = m.Dev, nil
-	rec.next = rec.plan.InPlace.Copies
+// takeOver gives results the memory of the operands that the plan of a recording updates, and
+// leaves out the copies. It counts them.
+func (rec *recording) takeOver(list updated) (n int) {
+	for i, m := range list {
+		if m == nil {
+			continue
+		}
+		out := rec.outs[rec.plan.InPlace[i].Result]
+		out.Dev, m.Dev = m.Dev, nil
+		rec.taken |= 1 << i
+		n++
+	}
+	return n
 }

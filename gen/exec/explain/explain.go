@@ -168,13 +168,16 @@ func (x *explainer) regions(s *program.Step, around string) error {
 
 // remember follows the values of a step.
 func (x *explainer) remember(part *Part, s *program.Step, plan *synth.Plan) {
-	shares, temps := -1, []int64(nil)
+	shares, temps := map[int]int{}, []int64(nil)
 	switch {
 	case plan == nil:
 	case plan.Alias >= 0:
-		shares = plan.Alias
+		shares[0] = plan.Alias
 	default:
-		shares, temps = x.updates(s, plan), plan.Temps
+		for _, i := range x.updates(s, plan) {
+			shares[plan.InPlace[i].Result] = plan.InPlace[i].Operand
+		}
+		temps = plan.Temps
 	}
 	x.memory.step(part, s, shares, temps)
 }
@@ -211,9 +214,11 @@ func (x *explainer) step(s *program.Step) (Part, *synth.Plan, error) {
 		part.Place, part.Why = PlaceHost, append(slices.Clone(part.Why), whyHost)
 	default:
 		carried := plan
-		if i := x.updates(s, plan); i >= 0 {
-			carried = plan.WithoutCopies()
-			part.Why = append(slices.Clone(part.Why), fmt.Sprintf("updates %%%d in place, unless something else needs it", s.In.Ins[i].ID))
+		if updates := x.updates(s, plan); len(updates) > 0 {
+			carried, part.Why = plan.Without(func(i int) bool { return slices.Contains(updates, i) }), slices.Clone(part.Why)
+			for _, i := range updates {
+				part.Why = append(part.Why, fmt.Sprintf("updates %%%d in place, unless something else needs it", s.In.Ins[plan.InPlace[i].Operand].ID))
+			}
 		}
 		part.Kernels = x.kernels(carried)
 		x.plans[len(x.plans)-1] = measurable{operands: x.operands(s), results: s.In.Outs,
@@ -222,21 +227,20 @@ func (x *explainer) step(s *program.Step) (Part, *synth.Plan, error) {
 	return part, plan, nil
 }
 
-// updates gives the operand that a step updates in place: nothing in the program needs it after the
-// step, and it is no parameter of the program, which the session may hold. It is negative where there
-// is none.
-func (x *explainer) updates(s *program.Step, plan *synth.Plan) int {
-	if plan.InPlace == nil {
-		return -1
+// updates lists the updates of a plan that a step makes in place: nothing in the program needs the operand after the
+// step, and it is no parameter of the program, which the session may hold.
+func (x *explainer) updates(s *program.Step, plan *synth.Plan) (list []int) {
+	for k, u := range plan.InPlace {
+		i := u.Operand
+		id := s.In.Ins[i].ID
+		same := func(o ops.Operand) bool { return o.Lit == nil && o.ID == id }
+		if !slices.Contains(s.Last, id) || slices.ContainsFunc(slices.Delete(slices.Clone(s.In.Ins), i, i+1), same) ||
+			slices.ContainsFunc(x.params, func(p ops.Result) bool { return p.ID == id }) {
+			continue
+		}
+		list = append(list, k)
 	}
-	i := plan.InPlace.Operand
-	id := s.In.Ins[i].ID
-	same := func(o ops.Operand) bool { return o.Lit == nil && o.ID == id }
-	if !slices.Contains(s.Last, id) || slices.ContainsFunc(slices.Delete(slices.Clone(s.In.Ins), i, i+1), same) ||
-		slices.ContainsFunc(x.params, func(p ops.Result) bool { return p.ID == id }) {
-		return -1
-	}
-	return i
+	return list
 }
 
 // typed lists instructions with the types of their operands.

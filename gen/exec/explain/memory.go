@@ -61,13 +61,13 @@ func (m *memory) count(s *storage) *int64 {
 }
 
 // step gives the results of a step their memory, and then takes that of the values which nothing
-// needs any more. It sets what the part needs meanwhile. shares is the operand in whose memory the
-// first result is; negative where there is none.
-func (m *memory) step(part *Part, s *program.Step, shares int, temps []int64) {
+// needs any more. It sets what the part needs meanwhile. shares has the operands in whose memory results
+// are, by the number of the result.
+func (m *memory) step(part *Part, s *program.Step, shares map[int]int, temps []int64) {
 	for i, o := range s.In.Outs {
 		at := &storage{bytes: int64(o.Type.Bytes())}
-		if i == 0 && shares >= 0 && s.In.Ins[shares].Lit == nil {
-			if of := m.values[s.In.Ins[shares].ID]; of != nil {
+		if of, shared := shares[i]; shared && s.In.Ins[of].Lit == nil {
+			if of := m.values[s.In.Ins[of].ID]; of != nil {
 				at = of
 			}
 		}

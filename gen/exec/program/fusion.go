@@ -130,6 +130,9 @@ func fusionKey(u *synth.Fusion, types map[ops.ID]ops.Type) string {
 			key = kernels.AppendType(key, o.Type)
 		}
 		key = kernels.AppendAttrs(key, in.Attrs)
+		for _, r := range in.Regions {
+			key = append(key, kernels.RegionKey(r)...)
+		}
 	}
 	for _, o := range u.Outs {
 		key = binary.AppendUvarint(key, names[o.ID])

@@ -59,7 +59,12 @@ type Step struct {
 	Regions []*Block
 	Fusion  *Fusion  // several instructions; in has their operands and results
 	Last    []ops.ID // slots that nothing needs after it
+
+	unwanted []bool // of the results of a step with regions: nothing needs them
 }
+
+// Wanted reports whether anything needs result i of a step with regions.
+func (s *Step) Wanted(i int) bool { return !s.unwanted[i] }
 
 // longDefinition is from how many instructions on a program takes long to make: 4,000 take
 // some 50 ms. Loops are written out, and so count with what becomes of them.
@@ -238,7 +243,24 @@ func (b *Block) lifetimes(keep bool) {
 				delete(last, id)
 			}
 		}
+		s.unwanted = nil
+		if len(s.Regions) > 0 {
+			s.unwanted = s.ending()
+		}
 	}
+}
+
+// ending reports which results of a step end with it.
+func (s *Step) ending() []bool {
+	gone := make(map[ops.ID]bool, len(s.Last))
+	for _, id := range s.Last {
+		gone[id] = true
+	}
+	list := make([]bool, len(s.In.Outs))
+	for i, o := range s.In.Outs {
+		list[i] = gone[o.ID]
+	}
+	return list
 }
 
 // needs lists the slots that a step reads.

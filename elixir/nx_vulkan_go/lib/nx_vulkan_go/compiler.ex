@@ -57,6 +57,14 @@ defmodule NxVulkanGo.Compiler do
   mask excludes everything by -Inf is NaN, as without the kernel.
   Gradients keep the separate operations, as does a server with `--disable-passes attention`.
 
+  ## Gradients of models of bf16
+
+  Nx begins gradients in f32, so backward passes multiply f32 by bf16. Where a GPU has matrix hardware
+  for bf16 and that is sooner, such a product is two products of bf16: of the first 8 bits of each
+  f32, and of the next 8, rounded. A result is within 2⁻¹⁶ of the sum of the magnitudes of its terms
+  of that in f32. An infinite element of the operand of bf16 gives NaN. A server with
+  `--matrix ordered` or `--disable-passes split` keeps f32.
+
   ## Several devices
 
   `Nx.Defn.shard_jit/3` runs a function on several devices of a server at once. Partition n of the

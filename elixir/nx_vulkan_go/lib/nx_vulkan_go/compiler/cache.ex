@@ -6,6 +6,10 @@ defmodule NxVulkanGo.Compiler.Cache do
   # The oldest entries are dropped when there are many: functions that are made anew
   # for each call would fill the memory.
   #
+  # A key may be large: the step of an Axon model captures the model, 4 MB for GPT-2, and a
+  # table compares a key with its own copy. So each process keeps the programs that it called
+  # last. It finds one of these at once where the function is the same term as in the call before.
+  #
   # A key such as `&Model.step/2` stays the same when the module `Model`, or one that it
   # calls, is compiled again. So an entry has the version of the loaded code that it was
   # compiled from, and is compiled again when another version is loaded.
@@ -16,6 +20,9 @@ defmodule NxVulkanGo.Compiler.Cache do
 
   @programs __MODULE__
   @limit 4096
+  @recent {__MODULE__, :recent}
+  @drops {__MODULE__, :drops}
+  @kept 4
 
   def start_link(_), do: GenServer.start_link(__MODULE__, nil, name: __MODULE__)
 
@@ -30,11 +37,41 @@ defmodule NxVulkanGo.Compiler.Cache do
       do: {:ok, _} = Application.ensure_all_started(:nx_vulkan_go)
 
     version = LoadedCode.version()
+    stamp = {version, :atomics.get(:persistent_term.get(@drops), 1)}
+    recent = Process.get(@recent, [])
 
-    case :ets.lookup(@programs, key) do
-      [{_, ^version, value}] -> value
+    case recent do
+      # Most calls are like the last one.
+      [{^key, ^stamp, value} | _] -> value
+      _ -> recall(recent, key, stamp) || remember(key, stamp, find(key, version, compute))
+    end
+  end
+
+  defp recall(recent, key, stamp) do
+    with {_, _, value} = entry <- Enum.find(recent, &match?({^key, ^stamp, _}, &1)) do
+      Process.put(@recent, [entry | List.delete(recent, entry)])
+      value
+    end
+  end
+
+  defp remember(key, stamp, value) do
+    others = for {k, ^stamp, _} = entry <- Process.get(@recent, []), k != key, do: entry
+    Process.put(@recent, [{key, stamp, value} | Enum.take(others, @kept - 1)])
+    value
+  end
+
+  defp find(key, version, compute) do
+    case stored(key) do
+      {^version, value} -> value
       _missing_or_obsolete -> claim(key, version, compute)
     end
+  end
+
+  # The key of the table is not copied.
+  defp stored(key) do
+    :ets.lookup_element(@programs, key, 2)
+  rescue
+    ArgumentError -> nil
   end
 
   defp claim(key, version, compute) do
@@ -75,14 +112,17 @@ defmodule NxVulkanGo.Compiler.Cache do
 
   @impl true
   def init(nil) do
+    drops = :atomics.new(1, [])
+    :atomics.put(drops, 1, System.unique_integer([:positive]))
+    :persistent_term.put(@drops, drops)
     :ets.new(@programs, [:named_table, :protected, read_concurrency: true])
     {:ok, %{claims: %{}, keys: :queue.new(), limit: @limit}}
   end
 
   @impl true
   def handle_call({:claim, key, version}, {pid, _} = from, state) do
-    case {:ets.lookup(@programs, key), state.claims} do
-      {[{_, ^version, value}], _} ->
+    case {stored(key), state.claims} do
+      {{^version, value}, _} ->
         {:reply, {:ok, value}, state}
 
       {_, %{^key => {^pid, _monitor, _waiting}}} ->
@@ -100,7 +140,7 @@ defmodule NxVulkanGo.Compiler.Cache do
     {{_owner, monitor, waiting}, claims} = Map.pop!(state.claims, key)
     Process.demonitor(monitor, [:flush])
     keys = if :ets.member(@programs, key), do: state.keys, else: :queue.in(key, state.keys)
-    :ets.insert(@programs, {key, version, value})
+    :ets.insert(@programs, {key, {version, value}})
     for from <- waiting, do: GenServer.reply(from, {:ok, value})
     {:reply, :ok, trim(%{state | claims: claims, keys: keys})}
   end
@@ -110,6 +150,7 @@ defmodule NxVulkanGo.Compiler.Cache do
 
   def handle_call(:clear, _from, state) do
     :ets.delete_all_objects(@programs)
+    dropped()
     {:reply, :ok, %{state | keys: :queue.new()}}
   end
 
@@ -146,10 +187,14 @@ defmodule NxVulkanGo.Compiler.Cache do
     assign_claim(state, key, pid, Enum.reverse(waiting))
   end
 
+  # Processes forget the programs that they keep.
+  defp dropped, do: :atomics.add(:persistent_term.get(@drops), 1, 1)
+
   defp trim(state) do
     if :queue.len(state.keys) > state.limit do
       {{:value, key}, keys} = :queue.out(state.keys)
       :ets.delete(@programs, key)
+      dropped()
       trim(%{state | keys: keys})
     else
       state

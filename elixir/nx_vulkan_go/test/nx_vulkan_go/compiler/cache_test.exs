@@ -82,6 +82,32 @@ defmodule NxVulkanGo.Compiler.CacheTest do
     assert :counters.get(counter, 1) == 2
   end
 
+  # A table compares a key with its own, and copies it: some milliseconds for this one.
+  test "a call takes as long whatever the function captures", %{place: place} do
+    [small, large] =
+      for n <- [1, 1_000_000] do
+        list = Enum.to_list(1..n)
+        {counter, fun} = traced(fn a, b -> if hd(list) == 1, do: Nx.add(a, b) end)
+        compiled = Nx.Defn.jit(fun, [compiler: NxVulkanGo] ++ place)
+
+        times =
+          for i <- 1..30, do: :timer.tc(fn -> assert Nx.to_number(compiled.(i, 1)) == i + 1 end)
+
+        assert :counters.get(counter, 1) == 1
+        times |> Enum.map(&elem(&1, 0)) |> Enum.min()
+      end
+
+    assert large < 20 * small + 500
+  end
+
+  test "a process forgets the programs that are dropped" do
+    {counter, fun} = traced(&Nx.add/2)
+    for _ <- 1..3, do: Nx.Defn.jit(fun).(1, 2)
+    Cache.clear()
+    for _ <- 1..3, do: Nx.Defn.jit(fun).(1, 2)
+    assert :counters.get(counter, 1) == 2
+  end
+
   test "a function is compiled again when a module is replaced, not when one is added" do
     define = fn name, factor ->
       Code.compile_string("""
