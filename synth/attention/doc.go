@@ -25,7 +25,8 @@
 // added does so if it is below −10³⁰, or in f16 below −6·10⁴; logits are taken to be less than half of that. Rows for
 // which a mask leaves everything out see those tiles, too, unless the mask puts -Inf there. What is left out is not
 // read, so values there that are Inf or NaN do not spoil a result, as 0·Inf does in the region. Operands whose rows are
-// no whole vectors of 16 bytes are copied first.
+// no whole vectors of 16 bytes are copied first. Weights become operands of the second product in registers if an invocation has the same
+// elements of an operand as of sums (lowering.Target.Alike), and by way of shared memory elsewhere.
 //
 // For fewer than 16 queries, as a step of a generation has them, a workgroup has one query (fewJob). Teams of
 // invocations multiply it with keys; then come a softmax and the sums of the values. From 1,024 keys on, several

@@ -22,8 +22,8 @@ const probed = 1 << 14
 
 // Probe says what a device can do for the kernel compiler. What the driver
 // does not tell is tried: whether f32 division and square root are rounded
-// correctly, whether subnormals survive, and how good the exponential of a GPU is. It
-// waits for the device, and so is not for the goroutine of an Executor.
+// correctly, whether subnormals survive, how good the exponential of a GPU is, and how its matrix hardware holds
+// operands. It waits for the device, and so is not for the goroutine of an Executor.
 func Probe(d *vulkan.Device) (synth.Target, error) {
 	t := Of(d.Info())
 	raw := t
