@@ -20,8 +20,8 @@ type matrixModel struct {
 // Fitted to the times of eight products on an NVIDIA H200, of bf16 with results of f32, with each tile. The large
 // tiles begin and end slowly: a wave of them has up to 17 MB of results to write at once.
 var matrixModels = []matrixModel{
-	{MatrixTile{true, 4, 4, 2, 4, 32}, 363, 238, 1, 1, 5.5},
-	{MatrixTile{false, 4, 4, 2, 2, 64}, 352, 380, 1, 1, 3.2},
+	{MatrixTile{true, 4, 4, 2, 4, 32}, 363, 238, 1, 1, 6.2},
+	{MatrixTile{false, 4, 4, 2, 2, 64}, 352, 380, 1, 1, 2.6},
 	{MatrixTile{false, 4, 4, 2, 2, 32}, 294, 275, 2, 0.68, 4},
 	{MatrixTile{false, 4, 4, 1, 4, 32}, 313, 244, 1, 1, 2.8},
 	{MatrixTile{false, 4, 4, 4, 1, 32}, 256, 239, 1, 1, 2.5},
@@ -191,8 +191,9 @@ func (p *Problem) bestTile(shape Matrix, across [2]int, lies uint32, bytes int, 
 const (
 	dispatchSeconds = 2e-6
 	bytesSecond     = 3.8e12
-	copiedSecond    = 2e12 // estimated: 1.3e12 was measured with four elements an invocation, loaded one by one
-	shiftedRate     = 0.6  // of products whose rows are not whole vectors
+	copiedSecond    = 2e12   // estimated: 1.3e12 was measured with four elements an invocation, loaded one by one
+	headSeconds     = 1.7e-6 // of a slice whose loads do not overlap its products
+	shiftedRate     = 0.6    // of products whose rows are not whole vectors
 )
 
 // seconds estimates the time of a product.
@@ -220,11 +221,26 @@ func (x *matrixModel) seconds(m *matrixMethod, p *Problem, across [2]int, lies u
 	return time
 }
 
+// head is how many slices of k the kernel with two buffers takes before its main loop, whose rounds have two.
+func (m *matrixMethod) head(k int) int {
+	a, _ := m.slices()
+	switch slices := ceil(k, a); {
+	case !m.Double:
+		return 0
+	case slices%2 == 1:
+		return 1
+	case k%a != 0:
+		return 2
+	}
+	return 0
+}
+
 // waves estimates the time of workgroups that sum so much k each.
 func (x *matrixModel) waves(m *matrixMethod, groups, k int, rate float64) float64 {
+	head := m.head(k)
 	k = roundUp(k, m.TileK)
 	full := multiprocessors * x.per
-	wave := x.start*1e-6 + 2*float64(m.m()*m.n())*float64(k)*float64(full)/(rate*1e12)
+	wave := x.start*1e-6 + headSeconds*float64(head) + 2*float64(m.m()*m.n())*float64(k)*float64(full)/(rate*1e12)
 	time := float64(groups/full) * wave
 	if rest := groups % full; rest > 0 {
 		time += wave * max(x.part, float64(ceil(rest, multiprocessors))/float64(x.per))

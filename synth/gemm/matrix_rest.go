@@ -15,6 +15,9 @@ type Rest struct {
 	Shares int // of their k
 }
 
+// mostWaves is how many waves a product has at most whose rest is shared: of more, the last one is little.
+const mostWaves = 16
+
 // restThreads are the invocations of a workgroup that adds up shares.
 const restThreads = 256
 
@@ -56,7 +59,7 @@ func restKernels(d ops.DType, t *Target) []Step {
 func (x *matrixModel) restsOf(m *matrixMethod, p *Problem, t *Target) (list []Rest) {
 	groups, full := m.tiles(p)*p.Batch, multiprocessors*x.per
 	tiles := groups % full
-	if m.places != nil || groups < full || tiles == 0 || groups > int(t.MaxGroups[0]) {
+	if m.places != nil || groups < full || groups > mostWaves*full || tiles == 0 || groups > int(t.MaxGroups[0]) {
 		return nil
 	}
 	for waves := 1; waves <= 2; waves++ {
