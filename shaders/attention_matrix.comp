@@ -18,7 +18,7 @@
 // exponentials of up to 2^SLACK are summed, which costs no accuracy. The loads of `places` tell an
 // invocation the row and the column of its elements where a mask, an edge or a new maximum needs them.
 //
-// Weights become operands of the second product in registers where operands lie as sums do, and by
+// Weights become operands of the second product in registers where operands lie as sums do (ALIKE), and by
 // way of shared memory elsewhere.
 
 const float LOG2E = 1.44269504;
@@ -106,25 +106,13 @@ void main() {
         slices[e / ROW_K * PITCH_K + x] = x < p.depth ? p.q.v[base_q + y * p.at_q.row + x] : uvec4(0);
     }
     for (uint e = gl_LocalInvocationIndex; e < MM * MN; e += THREADS) places[e / 4][e % 4] = e;
-    for (uint e = lane; e < MM * MN / 2; e += SUBGROUP) WORD(own + e) = nearest(vec2(2 * e, 2 * e + 1));
     barrier();
     MatrixA fq[FM * DK];
     [[unroll]] for (uint i = 0; i < FM; i++)
         [[unroll]] for (uint k = 0; k < DK; k++)
             coopMatLoad(fq[i * DK + k], slices, (warp * FM + i) * MM * PITCH_K + k * MN / E, PITCH_K, gl_CooperativeMatrixLayoutRowMajor);
 
-    // Operands lie as sums do if each invocation finds the same numbers in both.
     Sums at;
-    coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-    bool alike;
-    {
-        MatrixA same;
-        coopMatLoad(same, scratch, own / 4, MN / 8, gl_CooperativeMatrixLayoutRowMajor);
-        alike = same.length() == at.length();
-        [[unroll]] for (uint c = 0; c < at.length(); c++) alike = alike && float(same[c]) == at[c];
-    }
-    const bool direct = ALIKE || !BY_MEMORY && subgroupAll(alike);
-    together();
 
     Sums sum[FM * DV], most[FM], total[FM];
     [[unroll]] for (uint i = 0; i < FM; i++) {
@@ -135,109 +123,117 @@ void main() {
 
     // Where a mask leaves tiles out, the first pass goes through the others. A second one goes through
     // them too if some row has nothing else.
-    for (uint pass = 0; pass < (SKIPS ? 2 : 1); pass++) {
+    [[dont_unroll]] for (uint pass = 0; pass < (SKIPS ? 2 : 1); pass++) {
+        // A round computes with the block that is in shared memory while the next one comes. The first round
+        // has none yet, so that the code which fetches a block is there once.
         uvec4 next_k[COUNT_K], next_v[COUNT_V];
-        uint from = advance(z, first, last, 0, pass > 0);
-        FETCH_BLOCK
-        while (from < p.keys) {
+        uint begin = p.keys, from = 0;
+        [[dont_unroll]] while (true) {
+            from = advance(z, first, last, from, pass > 0);
+            FETCH_BLOCK
+            uint covered = 2;
+            bool computes = begin < p.keys;
+            if (LOGITS && computes) covered = !SKIPS ? 0 : mine >= p.queries ? 1 : cover(z, mine, my_last, begin, min(begin + KEYS, p.keys) - 1);
+            if (SKIPS) computes = computes && (covered & 1) == pass;
+
+            if (computes) {
+                Sums s[FM * KT];
+                [[unroll]] for (uint j = 0; j < KT; j++) {
+                    [[unroll]] for (uint i = 0; i < FM; i++) s[i * KT + j] = Sums(0.0);
+                    [[unroll]] for (uint k = 0; k < DK; k++) {
+                        MatrixB fk;
+                        coopMatLoad(fk, slices, j * MN * PITCH_K + k * MN / E, PITCH_K, gl_CooperativeMatrixLayoutColumnMajor);
+                        [[unroll]] for (uint i = 0; i < FM; i++) s[i * KT + j] = coopMatMulAdd(fq[i * DK + k], fk, s[i * KT + j]);
+                    }
+                }
+
+                MatrixA weights[FM * KT];
+                [[unroll]] for (uint i = 0; i < FM; i++) {
+                    if (scales) {
+                        [[unroll]] for (uint j = 0; j < KT; j++)
+                            [[unroll]] for (uint c = 0; c < at.length(); c++) s[i * KT + j][c] *= scale;
+                    }
+                    if (LOGITS && (covered & 2) == 0) {
+                        coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
+                        [[unroll]] for (uint c = 0; c < at.length(); c++) {
+                            const uint place = uint(at[c]);
+                            const uint row = min(mine + i * MM + place / MN, p.queries - 1);
+                            [[unroll]] for (uint j = 0; j < KT; j++)
+                                s[i * KT + j][c] = logit(z, row, min(begin + j * MN + place % MN, p.keys - 1), s[i * KT + j][c]);
+                        }
+                    }
+                    if (begin + KEYS > p.keys) {
+                        coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
+                        [[unroll]] for (uint c = 0; c < at.length(); c++)
+                            [[unroll]] for (uint j = 0; j < KT; j++)
+                                if (begin + j * MN + uint(at[c]) % MN >= p.keys) s[i * KT + j][c] = -INFINITE;
+                    }
+
+                    Sums top = s[i * KT];
+                    bool grows = false;
+                    [[unroll]] for (uint c = 0; c < at.length(); c++) {
+                        [[unroll]] for (uint j = 1; j < KT; j++) top[c] = max(top[c], s[i * KT + j][c]);
+                        grows = grows || !(top[c] <= most[i][c] + slack);
+                    }
+                    if (subgroupAny(grows)) {
+                        coopMatStore(top, scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
+                        reduced(own, lane, false);
+                        coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
+                        [[unroll]] for (uint c = 0; c < at.length(); c++) {
+                            const float row = uintBitsToFloat(WORD(own + uint(at[c]) / MN));
+                            const float now = row > most[i][c] ? row : most[i][c];
+                            const float less = exp2((most[i][c] - basis(now)) * unit);
+                            most[i][c] = now;
+                            total[i][c] *= less;
+                            [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n][c] *= less;
+                        }
+                        together();
+                    }
+                    [[unroll]] for (uint c = 0; c < at.length(); c++) {
+                        const float bottom = basis(most[i][c]);
+                        [[unroll]] for (uint j = 0; j < KT; j++) {
+                            // A mask may add the least number there is, whose product with unit is infinite.
+                            const float x = exp2(LOGITS ? (s[i * KT + j][c] - bottom) * unit : fma(s[i * KT + j][c], unit, -bottom * unit));
+                            s[i * KT + j][c] = x;
+                            total[i][c] += x;
+                        }
+                    }
+                    if (ALIKE) {
+                        [[unroll]] for (uint j = 0; j < KT; j++)
+                            [[unroll]] for (uint c = 0; c < at.length(); c++) weights[i * KT + j][c] = OT(s[i * KT + j][c]);
+                    } else {
+                        [[unroll]] for (uint j = 0; j < KT; j++) {
+                            coopMatStore(s[i * KT + j], scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
+                            together();
+                            uint packed[MM * MN / 2 / SUBGROUP];
+                            [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) {
+                                const uint e = own + 2 * (lane + n * SUBGROUP);
+                                packed[n] = nearest(uintBitsToFloat(uvec2(WORD(e), WORD(e + 1))));
+                            }
+                            together();
+                            [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) WORD(own + lane + n * SUBGROUP) = packed[n];
+                            together();
+                            coopMatLoad(weights[i * KT + j], scratch, own / 4, MN / 8, gl_CooperativeMatrixLayoutRowMajor);
+                            together();
+                        }
+                    }
+                }
+
+                [[unroll]] for (uint j = 0; j < KT; j++)
+                    [[unroll]] for (uint n = 0; n < DV; n++) {
+                        MatrixB fv;
+                        coopMatLoad(fv, slices, SIZE_K + j * MN * PITCH_V + n * MN / E, PITCH_V, gl_CooperativeMatrixLayoutRowMajor);
+                        [[unroll]] for (uint i = 0; i < FM; i++) sum[i * DV + n] = coopMatMulAdd(weights[i * KT + j], fv, sum[i * DV + n]);
+                    }
+            }
+
+            if (from >= p.keys) break;
             barrier();
             STORE(0, next_k, ROW_K, PITCH_K, COUNT_K)
             STORE(SIZE_K, next_v, ROW_V, PITCH_V, COUNT_V)
             barrier();
-            const uint begin = from;
-            from = advance(z, first, last, from + KEYS, pass > 0);
-            FETCH_BLOCK
-            const uint covered = !LOGITS ? 2 : !SKIPS ? 0 : mine >= p.queries ? 1 : cover(z, mine, my_last, begin, min(begin + KEYS, p.keys) - 1);
-            if (SKIPS && (covered & 1) != pass) continue;
-
-            Sums s[FM * KT];
-            [[unroll]] for (uint j = 0; j < KT; j++) {
-                [[unroll]] for (uint i = 0; i < FM; i++) s[i * KT + j] = Sums(0.0);
-                [[unroll]] for (uint k = 0; k < DK; k++) {
-                    MatrixB fk;
-                    coopMatLoad(fk, slices, j * MN * PITCH_K + k * MN / E, PITCH_K, gl_CooperativeMatrixLayoutColumnMajor);
-                    [[unroll]] for (uint i = 0; i < FM; i++) s[i * KT + j] = coopMatMulAdd(fq[i * DK + k], fk, s[i * KT + j]);
-                }
-            }
-
-            MatrixA weights[FM * KT];
-            [[unroll]] for (uint i = 0; i < FM; i++) {
-                if (scales) {
-                    [[unroll]] for (uint j = 0; j < KT; j++)
-                        [[unroll]] for (uint c = 0; c < at.length(); c++) s[i * KT + j][c] *= scale;
-                }
-                if (LOGITS && (covered & 2) == 0) {
-                    coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-                    [[unroll]] for (uint c = 0; c < at.length(); c++) {
-                        const uint place = uint(at[c]);
-                        const uint row = min(mine + i * MM + place / MN, p.queries - 1);
-                        [[unroll]] for (uint j = 0; j < KT; j++)
-                            s[i * KT + j][c] = logit(z, row, min(begin + j * MN + place % MN, p.keys - 1), s[i * KT + j][c]);
-                    }
-                }
-                if (begin + KEYS > p.keys) {
-                    coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-                    [[unroll]] for (uint c = 0; c < at.length(); c++)
-                        [[unroll]] for (uint j = 0; j < KT; j++)
-                            if (begin + j * MN + uint(at[c]) % MN >= p.keys) s[i * KT + j][c] = -INFINITE;
-                }
-
-                Sums top = s[i * KT];
-                bool grows = false;
-                [[unroll]] for (uint c = 0; c < at.length(); c++) {
-                    [[unroll]] for (uint j = 1; j < KT; j++) top[c] = max(top[c], s[i * KT + j][c]);
-                    grows = grows || !(top[c] <= most[i][c] + slack);
-                }
-                if (subgroupAny(grows)) {
-                    coopMatStore(top, scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-                    reduced(own, lane, false);
-                    coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-                    [[unroll]] for (uint c = 0; c < at.length(); c++) {
-                        const float row = uintBitsToFloat(WORD(own + uint(at[c]) / MN));
-                        const float now = row > most[i][c] ? row : most[i][c];
-                        const float less = exp2((most[i][c] - basis(now)) * unit);
-                        most[i][c] = now;
-                        total[i][c] *= less;
-                        [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n][c] *= less;
-                    }
-                    together();
-                }
-                [[unroll]] for (uint c = 0; c < at.length(); c++) {
-                    const float bottom = basis(most[i][c]);
-                    [[unroll]] for (uint j = 0; j < KT; j++) {
-                        // A mask may add the least number there is, whose product with unit is infinite.
-                        const float x = exp2(LOGITS ? (s[i * KT + j][c] - bottom) * unit : fma(s[i * KT + j][c], unit, -bottom * unit));
-                        s[i * KT + j][c] = x;
-                        total[i][c] += x;
-                    }
-                }
-                if (direct) {
-                    [[unroll]] for (uint j = 0; j < KT; j++)
-                        [[unroll]] for (uint c = 0; c < at.length(); c++) weights[i * KT + j][c] = OT(s[i * KT + j][c]);
-                } else {
-                    [[unroll]] for (uint j = 0; j < KT; j++) {
-                        coopMatStore(s[i * KT + j], scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-                        together();
-                        uint packed[MM * MN / 2 / SUBGROUP];
-                        [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) {
-                            const uint e = own + 2 * (lane + n * SUBGROUP);
-                            packed[n] = nearest(uintBitsToFloat(uvec2(WORD(e), WORD(e + 1))));
-                        }
-                        together();
-                        [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) WORD(own + lane + n * SUBGROUP) = packed[n];
-                        together();
-                        coopMatLoad(weights[i * KT + j], scratch, own / 4, MN / 8, gl_CooperativeMatrixLayoutRowMajor);
-                        together();
-                    }
-                }
-            }
-
-            [[unroll]] for (uint j = 0; j < KT; j++)
-                [[unroll]] for (uint n = 0; n < DV; n++) {
-                    MatrixB fv;
-                    coopMatLoad(fv, slices, SIZE_K + j * MN * PITCH_V + n * MN / E, PITCH_V, gl_CooperativeMatrixLayoutRowMajor);
-                    [[unroll]] for (uint i = 0; i < FM; i++) sum[i * DV + n] = coopMatMulAdd(weights[i * KT + j], fv, sum[i * DV + n]);
-                }
+            begin = from;
+            from += KEYS;
         }
         if (!SKIPS || pass > 0 || least(z) == -INFINITE) break; // rows of -Inf alone give NaN anyway
         // The exponential of -128 is 0.

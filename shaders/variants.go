@@ -79,6 +79,12 @@ func Variants() []Variant {
 			}
 		}
 	}
+	for _, e := range elements {
+		if e.define == "F32" || e.define == "U32" { // of the sums on matrix hardware
+			all = append(all, Variant{Name: "matrix_rest." + e.suffix + ".addresses", Source: "matrix_rest.comp",
+				Defines: []string{e.define, "ADDRESSES"}})
+		}
+	}
 	for _, m := range matrices {
 		all = append(all, Variant{
 			Name:    "matrix_" + m.source + "." + m.suffix + ".addresses",
@@ -90,7 +96,8 @@ func Variants() []Variant {
 				Name:    "conv_matrix." + m.suffix + ".addresses",
 				Source:  "matrix_single.comp",
 				Defines: []string{m.define, "ADDRESSES", "PLACES"},
-			}, Variant{Name: "attention_matrix." + m.suffix + ".addresses", Source: "attention_matrix.comp", Defines: []string{m.define}})
+			}, Variant{Name: "attention_matrix." + m.suffix + ".addresses", Source: "attention_matrix.comp", Defines: []string{m.define}},
+				Variant{Name: "matrix_alike." + m.suffix + ".addresses", Source: "matrix_alike.comp", Defines: []string{m.define}})
 		}
 	}
 	return all

@@ -31,6 +31,7 @@ func TestFamilies(t *testing.T) {
 	for _, d := range []ops.DType{ops.BF16, ops.F16, ops.S8, ops.U8} {
 		hardware.Matrices = append(hardware.Matrices, synth.Matrix{Type: d, M: 16, N: 16, K: 32 / d.Size()})
 	}
+	hardware.Alike = hardware.Matrices
 	for name, target := range map[string]*lowering.Target{"gpu": &hardware, "bindings": &bound, "cpu": synthtest.CPU} {
 		valid := map[string]bool{}
 		for _, f := range synth.Families() {

@@ -54,6 +54,9 @@ func Rewrite(r *ops.Region, t *Target) *ops.Region {
 	return r
 }
 
+// AlikePlan is a kernel that tries how operands of matrix hardware lie: see attention.AlikePlan.
+func AlikePlan(m Matrix, t *Target) (p *Plan, ok bool, err error) { return attention.AlikePlan(m, t) }
+
 // FindAttention is a region in which attention is one instruction, where that pays on a device and no
 // other instruction reads the values between; see package attention. eval computes numbers, such as a scale,
 // of literals. It may be nil, and so may t.

@@ -3,14 +3,16 @@
 #
 #   elixir test/credo.exs FOLDER
 #
-# It ends with 75 where Credo cannot be fetched from Hex, else as Credo does.
+# It ends with 75 where Credo cannot be installed from Hex, and its last line says why; else it
+# ends as Credo does.
 [folder] = System.argv()
 
 try do
   Mix.install([{:credo, "1.7.19"}])
 rescue
   error ->
-    IO.puts(Exception.message(error))
+    why = error |> Exception.message() |> String.split("\n", trim: true) |> List.first()
+    IO.puts("Credo cannot be installed from Hex: #{why}")
     System.halt(75)
 end
 

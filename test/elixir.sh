@@ -30,10 +30,11 @@ cd "$(dirname "$0")/.." || exit 1
 # What tests of optional libraries need; see elixir/nx_vulkan_go/mix.exs.
 optional="kino table fss opentelemetry_api opentelemetry phoenix_live_dashboard phoenix_live_view phoenix phoenix_html"
 optional="$optional phoenix_template phoenix_pubsub plug plug_crypto mime websock websock_adapter telemetry_metrics floki jason"
+docs="ex_doc earmark_parser makeup makeup_elixir makeup_erlang nimble_parsec"
 suite="the Nx suite" run=own beside="complex telemetry $optional" where=
 if [ "${2:-}" = lint ]; then
 	suite="Elixir's checks" run=lint
-	beside="$beside ex_doc earmark_parser makeup makeup_elixir makeup_erlang nimble_parsec"
+	beside="$beside $docs"
 elif [ "${2:-}" = others ]; then
 	suite="the suites of others" run=others
 	beside="complex telemetry nimble_options polaris axon scholar nx_signal"
@@ -75,7 +76,7 @@ lint() {
 		output=$("$@" elixir "$inside/test/credo.exs" "$inside/elixir/$package" 2>&1)
 		case $? in
 		0) echo "::pass $suite" ;;
-		75) echo "::skip $suite: Credo cannot be fetched from Hex" ;;
+		75) echo "::skip $suite: $(printf '%s\n' "$output" | tail -n 1)" ;;
 		*) printf '%s\n::fail %s\n' "$output" "$suite" ;;
 		esac
 	done
@@ -88,7 +89,11 @@ documents() {
 	if "$@" MIX_ENV=docs sh -c "cd $inside/elixir/nx_vulkan_go && mix deps.get" >/dev/null 2>&1; then
 		outcome "$@" MIX_ENV=docs sh -c "cd $inside/elixir/nx_vulkan_go && mix docs --warnings-as-errors"
 	else
-		echo "::skip $suite: ExDoc cannot be fetched from Hex and is not beside NX_PATH"
+		missing=
+		for name in $docs; do
+			[ -n "${NX_PATH:-}" ] && [ -d "$(checkout "$name")" ] || missing="$missing $name"
+		done
+		echo "::skip $suite: ExDoc cannot be fetched from Hex, and beside NX_PATH there is no$missing"
 	fi
 }
 

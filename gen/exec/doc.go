@@ -14,14 +14,14 @@
 //
 //	core         what all share: the device, whether it is lost, how a result gets an error
 //	scheduler    a request after the other, in turns; why a queue waits
-//	recorder     postpones instructions, and runs them as a trace (package trace)
-//	interpreter  runs programs and traces, a step at a time
 //	library      the programs of sessions: defined, found, explained
+//	interpreter  runs programs and traces, a step at a time
+//	recorder     postpones instructions, and has them run as a trace (package trace)
 //	reader       gives values to those who read them
 //	sharing      imports, exports and collectives: values of other sessions, devices and nodes
 //
-// A member knows those above it in this list and what the interfaces postponer, worker (scheduler.go) and runner
-// (recorder.go) say of the others. The members in packages of their own know no queue:
+// A member knows those above it in this list. Of those below, the scheduler knows what its interfaces postponer and
+// executor say. The members in packages of their own know no queue:
 //
 //	queue.Turns           whose turn it is
 //	loop.Detector         where a stream is cut into traces

@@ -122,7 +122,7 @@ func New(cfg Config) *Executor {
 	}
 	c := &core{cfg: cfg, dev: cfg.Device}
 	e := &Executor{core: c, scheduler: &scheduler{core: c, queues: make(map[*store.Session]*Queue)}}
-	c.late, e.work, e.scheduler.recorder = e.interpreter.stopLate, e, &e.recorder
+	c.late, e.scheduler.exec, e.scheduler.recorder = e.interpreter.stopLate, e, &e.recorder
 	e.jobs = hostjob.New(hostjob.Config[*Queue]{Work: cfg.Work, Post: cfg.Post, Log: &c.cfg.Log, Account: e.Account,
 		Slot: func(q *Queue) *hostjob.Slot { return &q.job }, Deadline: (*Queue).deadline, Resume: e.Resume, Fail: e.poison})
 	aside := e.jobs.Aside
@@ -208,8 +208,8 @@ func (e *Executor) noteRefused(k *kernels.Kernel) {
 	e.cfg.Log.Warn().Err(k.Err()).Str("kernel", k.Name).Msg("the driver does not compile a kernel; operations that need it run without it, on the host at worst")
 }
 
-// execute carries out one instruction. It reports true where the queue has to
-// wait; the instruction is then tried again from the start.
+// execute carries out one instruction, or returns why the queue has to wait; the instruction is then tried again
+// from the start.
 func (e *Executor) execute(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if in.Op == ops.Run && in.Err == nil {
 		if !e.interpreter.runAsync(q, in) {

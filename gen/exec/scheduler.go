@@ -17,7 +17,7 @@ type scheduler struct {
 	queues   map[*store.Session]*Queue
 	turns    queue.Turns[*Queue]
 	recorder postponer
-	work     worker
+	exec     executor
 }
 
 // postponer decides when instructions of a stream have their turn: the recorder.
@@ -28,8 +28,8 @@ type postponer interface {
 	awaitSilence()
 }
 
-// worker does what requests are about: the Executor, with members above the scheduler.
-type worker interface {
+// executor is what the scheduler asks of the Executor.
+type executor interface {
 	execute(q *Queue, in *wire.Instr) queue.Wait // carries out an instruction, or says what it waits for
 	cancel(q *Queue, ids []int)                  // ends runs, under way or waiting for their turn
 	retryShared()                                // looks for values that other sessions and devices wait for
@@ -38,7 +38,7 @@ type worker interface {
 // serve carries out a request.
 func (s *scheduler) serve(q *Queue, r *request) queue.Wait {
 	if r.task == nil {
-		return s.work.execute(q, r.in)
+		return s.exec.execute(q, r.in)
 	}
 	return r.task(q)
 }
@@ -60,7 +60,7 @@ func (s *scheduler) Stream(q *Queue, instrs []wire.Instr) {
 	for i := range instrs {
 		in := &instrs[i]
 		if in.Op == ops.Cancel && in.Err == nil {
-			s.work.cancel(q, in.Attrs[0]) // what is to be ended holds up the rest
+			s.exec.cancel(q, in.Attrs[0]) // what is to be ended holds up the rest
 			continue
 		}
 		if q.queue.Len() == 0 && q.waits == 0 {
@@ -81,7 +81,7 @@ func (s *scheduler) Stream(q *Queue, instrs []wire.Instr) {
 			}
 			var wait queue.Wait
 			if !s.follow(q, newRequest(in)) {
-				wait = s.work.execute(q, in)
+				wait = s.exec.execute(q, in)
 			}
 			if wait == 0 {
 				if s.turns.Over() {
@@ -180,7 +180,7 @@ func (s *scheduler) resumeWith(q *Queue, err error) {
 // settle does what follows a round of work: values that others wait for are looked for, and what has gathered is
 // flushed once the stream is silent.
 func (s *scheduler) settle() {
-	s.work.retryShared()
+	s.exec.retryShared()
 	s.recorder.awaitSilence()
 }
 

@@ -84,8 +84,7 @@ func (q *Queue) deadline() time.Duration {
 	return q.Session.Deadline
 }
 
-// task is what a queue runs. It reports true where it has to wait, and is then
-// run again.
+// task is what a queue runs. It returns why it has to wait, and is then run again.
 type task func(q *Queue) (wait queue.Wait)
 
 // request is a task in its turn, and which values it will need: the operands

@@ -5,14 +5,14 @@ import (
 	"nxvk/ops/shard"
 )
 
-// decodeShare reads {Shape, Rank, [Sharding]}, one rank's share of a program on a mesh.
+// decodeShare reads {Shape, Rank, [Sharding]}, or {Shape, Rank, [Sharding], whole}, one rank's share of a program on a mesh.
 func decodeShare(t etf.Term) (*shard.Share, error) {
-	const form = "a share is {Shape, Rank, Shardings}: the shape of the mesh, a rank, and for each parameter a list of the axes of each dimension"
+	const form = "a share is {Shape, Rank, Shardings}: the shape of the mesh, a rank, and for each parameter a list of the axes of each dimension; a fourth element, whole, has every rank get all of the values"
 	tuple, ok := t.(etf.Tuple)
-	if !ok || len(tuple) != 3 {
+	if !ok || len(tuple) != 3 && (len(tuple) != 4 || tuple[3] != etf.Term(etf.Atom("whole"))) {
 		return nil, bad(form)
 	}
-	p := &shard.Share{}
+	p := &shard.Share{Whole: len(tuple) == 4}
 	shape, isShape := tuple[0].(etf.Tuple)
 	list, isList := tuple[2].(etf.List)
 	rank, err := integer(tuple[1])

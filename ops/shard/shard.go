@@ -21,6 +21,7 @@ type Share struct {
 	Shape  []int      // of the mesh; ranks are row-major in it
 	Rank   int        // whose share it is
 	Params []Sharding // of the parameters
+	Whole  bool       // every rank gets all of the values
 }
 
 // Whole is the sharding of a value that every rank has.

@@ -18,8 +18,7 @@ const bool LOGITS = (FLAGS & 2) != 0;  // logits are more than scaled scores, or
 const bool SKIPS = (FLAGS & 4) != 0;   // a mask leaves whole tiles out
 const bool DIVIDES = (FLAGS & 8) != 0; // scores are divided by the scale
 const bool LOCKSTEP = (FLAGS & 16) != 0; // see together
-const bool BY_MEMORY = (FLAGS & 32) != 0; // weights become operands by way of shared memory
-const bool ALIKE = (FLAGS & 64) != 0;     // operands are known to lie as sums do
+const bool ALIKE = (FLAGS & 32) != 0;    // operands lie as sums do: an invocation has the same elements of both
 
 layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly buffer In { uvec4 v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) restrict writeonly buffer OutVec { uvec4 v[]; };

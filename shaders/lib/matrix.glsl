@@ -34,10 +34,11 @@ layout(constant_id = 11) const uint B_ACROSS = 0; // 0: B is contiguous in n, 1:
     uint m, n, k;                                                         \
     uint lda, ldb;             /* elements between rows of storage */     \
     uint batch_a, batch_b;     /* elements between matrices */            \
-    uint batches;              /* in all; chunks of k repeat them */      \
-    uint first;                /* the batch of workgroup z = 0 */         \
+    uint batches;                                                         \
+    uint first;                /* the share of workgroup z = 0 */         \
     uint start;                /* the tile of workgroup 0 */              \
     uint chunk;                /* k a workgroup sums: k, or a share */    \
+    uint rest_first, rest;     /* tiles of which all k is shared */       \
     REST
 
 // Operands are matrices, or one is what places.glsl makes of the input of a convolution.
@@ -65,6 +66,7 @@ const uint GATHERED = 0, CHANNELS_FIRST = 0;
 #endif
 
 #include "memory.glsl"
+#include "order.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly buffer InWords { uvec4 v[]; };
 
@@ -143,20 +145,18 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
 #define MATRIX_LOCALS                                                            \
     const uint tid = gl_LocalInvocationIndex;                                    \
     const uint warp = gl_SubgroupID, lane = gl_SubgroupInvocationID;             \
-    const uint z = gl_WorkGroupID.z + p.first;                                   \
-    const uint batch = z % p.batches;                                            \
+    const uint share = gl_WorkGroupID.z + p.first;                               \
     /* the first share of k is the short one */                                  \
-    const uint after = ((p.k + p.chunk - 1) / p.chunk - 1 - z / p.batches) * p.chunk; \
+    const uint after = ((p.k + p.chunk - 1) / p.chunk - 1 - share) * p.chunk;    \
     const int k_count = int(min(p.chunk, p.k - after));                          \
     const uint k_begin = p.k - after - uint(k_count);                            \
-    const uint tile = p.start + gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; \
+    const uint number = p.start + gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; \
     const uint across = (p.n + TILE_N - 1) / TILE_N;                             \
     const uint down = (p.m + TILE_M - 1) / TILE_M;                               \
-    if (tile >= across * down) return;                                           \
-    /* tiles run down columns of GROUP tiles, so that those at work share rows and columns */ \
-    const uint group = tile / (GROUP * across), high = min(GROUP, down - group * GROUP); \
-    const uint m0 = (group * GROUP + tile % (GROUP * across) % high) * TILE_M;   \
-    const uint n0 = tile % (GROUP * across) / high * TILE_N;                     \
+    const uint batch = number / (across * down);                                 \
+    if (batch >= p.batches) return;                                              \
+    const uvec2 tile = tile_at(number % (across * down), across, down);          \
+    const uint m0 = tile.x * TILE_M, n0 = tile.y * TILE_N;                       \
     const uint row = (warp % WARPS_M) * FM * MM;  /* of the subgroup's sums in the tile */ \
     const uint col = (warp / WARPS_M) * FN * MN;                                 \
     Sums sum[FM * FN];                                                           \
@@ -171,8 +171,6 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
     PLACE_LOCALS                                                                 \
     const int step_a = int(A_ACROSS == 0 ? SLICE_A : SLICE_A * p.lda) / UNIT_A;  \
     const int step_b = int(B_ACROSS == 1 ? SLICE_B : SLICE_B * p.ldb) / UNIT_B;
-
-const uint GROUP = 8;
 
 // MATRIX_BEGIN puts pad zeros before k.
 #define MATRIX_BEGIN(pad)                                                        \
@@ -252,15 +250,18 @@ const uint PART = ALIGNED_C ? 4 : 1; // results that are stored at once
 
 // MATRIX_END writes the sums, a row of matrices of each subgroup at a time, so that the code
 // that stores, and whatever has come into its place (see memory.glsl), is there once.
-// Chunks of k follow each other in c.
+// Chunks of k follow each other in c. Where it is the rest of the tiles whose k is shared, a chunk has
+// these tiles alone, one after the other: see matrix_rest.comp.
 #define MATRIX_END                                                               \
+    const uint z = share * p.batches + batch, pitch = p.rest > 0 ? TILE_N : p.n; \
+    const uint base = p.rest > 0 ? (share * p.rest + number - p.rest_first) * TILE_M * TILE_N - m0 * TILE_N - n0 : z * p.m * p.n; \
     [[unroll]] for (uint i = 0; i < FM; i++) {                                   \
         barrier();                                                               \
         [[unroll]] for (uint j = 0; j < FN; j++)                                 \
             coopMatStore(sum[i * FN + j], slices, warp * MM * LEAVE_ROW + j * MN / 4, LEAVE_ROW, \
                          gl_CooperativeMatrixLayoutRowMajor);                    \
         barrier();                                                               \
-        leave(warp * MM * LEAVE_ROW, lane, m0 + row + i * MM, n0 + col, z);      \
+        leave(warp * MM * LEAVE_ROW, lane, m0 + row + i * MM, n0 + col, z, base, pitch); \
     }
 
 #if defined(F32)
@@ -270,19 +271,19 @@ const uint PART = ALIGNED_C ? 4 : 1; // results that are stored at once
 #endif
 
 // place_of is where result (m, n) of matrix z lies.
-uint place_of(const uint m, const uint n, const uint z) {
+uint place_of(const uint m, const uint n, const uint z, const uint base, const uint pitch) {
 #if defined(PLACES)
     if (CHANNELS_FIRST != 0) {
         const uint share = z / p.batches, size = p.out_x * p.out_y * p.out_z;
         return share * p.batches * p.m * p.n + ((n / size * p.batches + z % p.batches) * p.m + m) * size + n % size;
     }
 #endif
-    return (z * p.m + m) * p.n + n;
+    return base + m * pitch + n;
 }
 
 const bool FOURS = (ALIGNED & 16) != 0;
 
-void leave(const uint from, const uint lane, const uint m0, const uint n0, const uint z) {
+void leave(const uint from, const uint lane, const uint m0, const uint n0, const uint z, const uint base, const uint pitch) {
     const uint all = MM * FN * MN / PART;
     if (FOURS) {
         [[dont_unroll]] for (uint first = lane; first < all; first += 4 * SUBGROUP) {
@@ -294,7 +295,7 @@ void leave(const uint from, const uint lane, const uint m0, const uint n0, const
                 const uint m = m0 + line, n = n0 + place;
                 l.inside[k] = m < p.m && n < p.n;
                 l.any = l.any || l.inside[k];
-                l.at[k] = place_of(m, n, z) / 4;
+                l.at[k] = place_of(m, n, z, base, pitch) / 4;
                 l.v[k] = RESULTS(slices[from + line * LEAVE_ROW + place / 4]);
             }
             put_leaving(l);
@@ -305,7 +306,7 @@ void leave(const uint from, const uint lane, const uint m0, const uint n0, const
         const uint line = e / (FN * MN / PART), place = e % (FN * MN / PART) * PART;
         const uint m = m0 + line, n = n0 + place;
         if (m >= p.m || n >= p.n) continue;
-        const uint at = place_of(m, n, z);
+        const uint at = place_of(m, n, z, base, pitch);
         const TV v = RESULTS(slices[from + line * LEAVE_ROW + place / 4]);
         if (ALIGNED_C) put_vec(at / 4, v);
         else put_one(at, v[place % 4]);

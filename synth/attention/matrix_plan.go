@@ -38,9 +38,8 @@ var smallTile = MatrixTile{1, 2, 16}
 // Tile is used in place of those of matrixTiles where it has subgroups. Measurements set it.
 var Tile MatrixTile
 
-// ByMemory has weights become operands by way of shared memory on all devices. Alike has the kernel not look how
-// operands lie, and take it that they lie as sums do. Tests and measurements set them.
-var ByMemory, Alike bool
+// ByMemory has weights become operands by way of shared memory on all devices. Tests and measurements set it.
+var ByMemory bool
 
 // matrixJob is the kernel for matrix hardware. Its operands are bf16 or f16, and so are the weights;
 // logits between are f32 and not rounded.
@@ -64,7 +63,6 @@ const (
 	withSkips
 	withQuotient
 	inLockstep
-	byMemory
 	alike
 )
 
@@ -230,7 +228,7 @@ func (m *matrixJob) flags() (n int) {
 		is  bool
 		bit int
 	}{{m.width0()%vector == 0, wholeRows}, {m.scale.logits != nil || max(m.depth, m.width) > foldedWidth, withLogits}, {m.mask != nil, withSkips}, {m.scale.divides, withQuotient},
-		{m.shape.Small, inLockstep}, {ByMemory, byMemory}, {Alike, alike}} {
+		{m.shape.Small, inLockstep}, {!ByMemory && slices.Contains(m.target.Alike, m.shape), alike}} {
 		if f.is {
 			n |= f.bit
 		}

@@ -25,22 +25,31 @@ const (
 	withLogits
 	withSkips
 	withQuotient
+	_
+	alike
 )
 
 // foldedWidth is up to which width a scale alone is no code.
 const foldedWidth = 128
 
-// TestMatrixExamples holds which work the kernels have: masks of positions leave tiles out, and a
-// scale alone is no code of its own where rows are not wide.
+// TestMatrixExamples holds which work the kernels have: masks of positions leave tiles out, a
+// scale alone is no code of its own where rows are not wide, and weights stay in registers where the
+// device has operands as it has sums.
 func TestMatrixExamples(t *testing.T) {
 	want := map[string]uint32{"no mask": wholeRows, "causal": wholeRows | withLogits | withSkips,
 		"causal and keys": wholeRows | withLogits | withSkips, "biases": wholeRows | withLogits}
 	seen := map[string]bool{}
+	target := hardware()
+	for _, m := range target.Matrices {
+		if m.Type == ops.F16 {
+			target.Alike = append(target.Alike, m)
+		}
+	}
 	for _, x := range attention.Examples() {
 		if err := x.Instr.Check(x.Types); err != nil {
 			t.Fatalf("%s: %v", x.Name, err)
 		}
-		p, err := attention.Lower(x.Instr, x.Types, hardware())
+		p, err := attention.Lower(x.Instr, x.Types, target)
 		if err != nil {
 			t.Fatalf("%s: %v", x.Name, err)
 		}
@@ -55,6 +64,9 @@ func TestMatrixExamples(t *testing.T) {
 		for mask, flags := range want {
 			if spec := k.Spec; max(spec[6], spec[7]) > foldedWidth {
 				flags |= withLogits // a wide kernel multiplies by its scale
+			}
+			if x.Types[0].DType == ops.F16 {
+				flags |= alike
 			}
 			if len(x.Name) > len(mask) && x.Name[len(x.Name)-len(mask)-2:] == ", "+mask && k.Spec[8] != flags {
 				t.Errorf("%s: flags %b, want %b", x.Name, k.Spec[8], flags)

@@ -117,12 +117,13 @@ func (j *rowsJob) program(t *lowering.Target) *codegen.Program {
 			b.Bytes = int64(n * k * b.Size())
 		}
 	}
+	rest := 0 // elements after whole steps
 	if !j.Order.Tree {
-		p.Groups = (k + int(p.Local) - 1) / int(p.Local)
+		p.Groups, rest = (k+int(p.Local)-1)/int(p.Local), n%round
 		p.Numbers[0] = k
 	}
-	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v short=%d staged=%d parts=%d whole=%v lanes=%d %s", j.held, j.again, j.shares, j.exact, j.short,
-		j.staged, j.Order.Parts, n%strided.Lanes == 0, j.lanes(t), p.Key)
+	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v short=%d staged=%d parts=%d whole=%v rest=%d lanes=%d %s", j.held, j.again, j.shares, j.exact, j.short,
+		j.staged, j.Order.Parts, n%strided.Lanes == 0, rest, j.lanes(t), p.Key)
 	if line := j.Order.Parts * j.shares; j.Order.Tree && j.staged == 0 {
 		p.Fit = func(local int) int {
 			if local%line != 0 || j.lanes(t) > 0 && local%j.lanes(t) != 0 {

@@ -163,8 +163,11 @@ func (w *rowsWriter) foldFour(r *reduction.Writer, ks []int, h heldFour, acc []k
 
 // there is how many elements of a four the invocation has.
 func (w *rowsWriter) there() int {
-	if w.job.short > 0 {
+	switch {
+	case w.job.short > 0:
 		return w.job.short
+	case w.tail > 0:
+		return w.tail
 	}
 	return w.width
 }

@@ -27,14 +27,14 @@ func (w *rowsWriter) solo() {
 }
 
 // points computes the needed expressions of a four that differ along the row.
-func (w *rowsWriter) points(n *needs, four kernel.Value, clamp bool) []*point {
-	ps := newPoints(w.job.fusion.DAG, strided.Lanes)
+func (w *rowsWriter) points(n *needs, four kernel.Value) []*point {
+	ps := newPoints(w.job.fusion.DAG, w.there())
 	for i := range w.job.fusion.Exprs {
 		x := &w.job.fusion.Exprs[i]
 		switch {
 		case !n.exprs[i] || !x.Full:
 		case x.Kind == fusion.ExprSource:
-			w.compute(ps, i, w.load(x.Source, four, clamp))
+			w.compute(ps, i, w.load(x.Source, four, false))
 		default:
 			w.compute(ps, i, nil)
 		}
@@ -43,7 +43,8 @@ func (w *rowsWriter) points(n *needs, four kernel.Value, clamp bool) []*point {
 }
 
 // foldRow goes through the row and returns the totals of some reductions. Each
-// step folds a four of every part of the row.
+// step folds a four of every part of the row. What is left after whole steps is known when the kernel is
+// written: a processor takes several times as long where it looks whether each element exists.
 func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 	var args []int
 	for _, k := range ks {
@@ -52,23 +53,27 @@ func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 	r, n := w.only(ks), needed(w.job.fusion.DAG, args)
 	parts, each := w.job.Order.Parts, r.Width()
 	cells := strided.Lanes * each
-	acc := slices.Repeat(r.Zero(), strided.Lanes*parts)
-	acc = w.Loop(w.Index(0), w.ceil(), w.Index(parts), acc, func(first kernel.Value, acc []kernel.Value) []kernel.Value {
+	fold := func(acc []kernel.Value, part int, four kernel.Value) {
+		for lane, p := range w.points(n, four) {
+			copy(acc[part*cells+lane*each:], r.ApplyAll(acc[part*cells+lane*each:][:each], w.operands(ks, p)))
+		}
+	}
+	whole, rest := w.Fours, w.job.rest()
+	if rest > 0 {
+		whole = w.Sub(w.Fours, w.Index(rest))
+	}
+	acc := w.Loop(w.Index(0), whole, w.Index(parts), slices.Repeat(r.Zero(), strided.Lanes*parts), func(first kernel.Value, acc []kernel.Value) []kernel.Value {
 		acc = slices.Clone(acc)
 		for part := range parts {
-			four := w.Add(first, w.Index(part))
-			for lane, p := range w.points(n, four, !w.job.exact) {
-				old := acc[part*cells+lane*each:][:each]
-				folded := r.ApplyAll(old, w.operands(ks, p))
-				if !w.job.exact {
-					at := w.Add(w.Mul(four, w.Index(strided.Lanes)), w.Index(lane))
-					folded = w.SelectAll(w.exists(at), folded, old)
-				}
-				copy(old, folded)
-			}
+			fold(acc, part, w.Add(first, w.Index(part)))
 		}
 		return acc
 	})
+	acc = slices.Clone(acc)
+	for part := range rest {
+		fold(acc, part, w.Add(whole, w.Index(part)))
+	}
+	w.lastFour(func() { fold(acc, rest, w.Fours) })
 	var totals [][]kernel.Value
 	for part := range parts {
 		totals = append(totals, r.Join(acc[part*cells:(part+1)*cells]))
@@ -83,8 +88,19 @@ func (w *rowsWriter) storeAll() {
 		return
 	}
 	n := needed(w.job.fusion.DAG, wide)
-	w.Loop(w.Index(0), w.ceil(), w.Index(1), nil, func(four kernel.Value, _ []kernel.Value) []kernel.Value {
-		w.storeFour(four, w.points(n, four, strided.Product(w.job.Reduced)%strided.Lanes != 0), false)
-		return nil
-	})
+	w.inside = true
+	w.For(w.Index(0), w.Fours, w.Index(1), func(four kernel.Value) { w.storeFour(four, w.points(n, four), false) })
+	w.lastFour(func() { w.storeFour(w.Fours, w.points(n, w.Fours), false) })
+	w.inside = false
 }
+
+// lastFour has the elements that follow the whole fours of a row computed, if there are any.
+func (w *rowsWriter) lastFour(f func()) {
+	if w.tail = strided.Product(w.job.Reduced) % strided.Lanes; w.tail > 0 {
+		f()
+	}
+	w.tail = 0
+}
+
+// rest is how many whole fours of a row follow those of whole steps.
+func (j *rowsJob) rest() int { return strided.Product(j.Reduced) / strided.Lanes % j.Order.Parts }

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/ops"
 )
@@ -37,7 +38,8 @@ type matrixMethod struct {
 	MatrixTile
 	shape    Matrix
 	subgroup int
-	shares   int
+	shares   int // of the k of each tile
+	rest     Rest
 	places   *Places // what makes an operand; nil where both are matrices
 }
 
@@ -117,12 +119,20 @@ func (m *matrixMethod) plan(p *Problem, t *Target) (*Plan, error) {
 		ldb = p.B.Col
 	}
 	e := 16 / p.Operands.Size()
-	chunk := roundUp(ceil(p.K, m.shares), m.TileK)
-	shares := ceil(p.K, chunk)
-	steps := p.product(m.kernel(across, lies), m.tiles(p), p.Batch*shares, multiprocessors, t,
-		[]int{p.M, p.N, p.K, lda, ldb, p.A.Batch, p.B.Batch, p.Batch},
-		[]int{chunk, p.A.First, p.B.First, (p.extent(p.A, p.M, p.K) - 1) / e, (p.extent(p.B, p.K, p.N) - 1) / e})
+	before := []int{p.M, p.N, p.K, lda, ldb, p.A.Batch, p.B.Batch, p.Batch}
+	after := []int{p.A.First, p.B.First, (p.extent(p.A, p.M, p.K) - 1) / e, (p.extent(p.B, p.K, p.N) - 1) / e}
+	if m.rest.Tiles > 0 {
+		return m.planRest(p, m.kernel(across, lies), m.kernel(across, lies|alignedC), before, after, t), nil
+	}
+	chunk, shares := m.chunks(p, m.shares)
+	steps := p.product(m.kernel(across, lies), m.tiles(p)*p.Batch, shares, multiprocessors, t, before, slices.Concat([]int{chunk, 0, 0}, after))
 	return p.shared(steps, shares, t)
+}
+
+// chunks is how much k a workgroup sums where it is shared out, in whole steps, and among how many.
+func (m *matrixMethod) chunks(p *Problem, shares int) (chunk, of int) {
+	chunk = roundUp(ceil(p.K, shares), m.TileK)
+	return chunk, ceil(p.K, chunk)
 }
 
 // kernel returns the shader of a tile for operands that lie so.
@@ -156,6 +166,9 @@ func MatrixKernels(d ops.DType, t *Target) []Step {
 			}
 		}
 	}
+	if len(list) > 0 {
+		list = append(list, restKernels(d, t)...)
+	}
 	return list
 }
 
@@ -175,4 +188,4 @@ func matrixMethods(d ops.DType, t *Target) []*matrixMethod {
 }
 
 // matrixParameters is how many parameters the kernels have.
-const matrixParameters = 15
+const matrixParameters = 17

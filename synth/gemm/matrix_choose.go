@@ -9,32 +9,34 @@ import (
 
 // matrixModel tells how long products take with a tile on matrix hardware.
 type matrixModel struct {
-	tile MatrixTile
-	rate float64 // TFLOP/s of a device that is full
-	nt   float64 // the same where B is contiguous in k
-	per  int     // workgroups that share a multiprocessor
-	part float64 // of the time of a full wave that one workgroup a multiprocessor takes
+	tile  MatrixTile
+	rate  float64 // TFLOP/s of a device that is full
+	nt    float64 // the same where B is contiguous in k
+	per   int     // workgroups that share a multiprocessor
+	part  float64 // of the time of a full wave that one workgroup a multiprocessor takes
+	start float64 // µs of a wave before and after the loops of its workgroups
 }
 
-// Measured on an NVIDIA H200, with bf16.
+// Fitted to the times of eight products on an NVIDIA H200, of bf16 with results of f32, with each tile. The large
+// tiles begin and end slowly: a wave of them has up to 17 MB of results to write at once.
 var matrixModels = []matrixModel{
-	{MatrixTile{true, 4, 4, 2, 4, 32}, 338, 240, 1, 1},
-	{MatrixTile{false, 4, 4, 2, 2, 64}, 320, 335, 1, 1},
-	{MatrixTile{false, 4, 4, 2, 2, 32}, 286, 260, 2, 0.68},
-	{MatrixTile{false, 4, 4, 1, 4, 32}, 240, 240, 1, 1},
-	{MatrixTile{false, 4, 4, 4, 1, 32}, 240, 240, 1, 1},
-	{MatrixTile{false, 2, 4, 2, 2, 64}, 260, 255, 1, 1},
-	{MatrixTile{false, 2, 2, 2, 2, 64}, 204, 204, 2, 0.55},
-	{MatrixTile{false, 2, 1, 1, 4, 64}, 139, 139, 3, 0.4},
-	{MatrixTile{false, 1, 1, 2, 8, 128}, 118, 118, 1, 1},
-	{MatrixTile{false, 1, 1, 1, 8, 128}, 99, 99, 1, 1},
-	{MatrixTile{false, 2, 1, 4, 1, 64}, 98, 108, 2, 0.6},
+	{MatrixTile{true, 4, 4, 2, 4, 32}, 363, 238, 1, 1, 5.5},
+	{MatrixTile{false, 4, 4, 2, 2, 64}, 352, 380, 1, 1, 3.2},
+	{MatrixTile{false, 4, 4, 2, 2, 32}, 294, 275, 2, 0.68, 4},
+	{MatrixTile{false, 4, 4, 1, 4, 32}, 313, 244, 1, 1, 2.8},
+	{MatrixTile{false, 4, 4, 4, 1, 32}, 256, 239, 1, 1, 2.5},
+	{MatrixTile{false, 2, 4, 2, 2, 64}, 263, 268, 1, 1, 2},
+	{MatrixTile{false, 2, 2, 2, 2, 64}, 212, 212, 2, 0.55, 2.2},
+	{MatrixTile{false, 2, 1, 1, 4, 64}, 139, 139, 3, 0.4, 2},
+	{MatrixTile{false, 1, 1, 2, 8, 128}, 118, 118, 1, 1, 2.4},
+	{MatrixTile{false, 1, 1, 1, 8, 128}, 99, 99, 1, 1, 2.4},
+	{MatrixTile{false, 2, 1, 4, 1, 64}, 98, 108, 2, 0.6, 2.4},
 }
 
 // smallModels are for a Matrix that is Small; nothing was measured.
 var smallModels = []matrixModel{
-	{MatrixTile{true, 1, 1, 1, 2, 16}, 1, 1, 1, 1},
-	{MatrixTile{false, 1, 1, 2, 2, 16}, 1, 1, 1, 1},
+	{MatrixTile{true, 1, 1, 1, 2, 16}, 1, 1, 1, 1, 1},
+	{MatrixTile{false, 1, 1, 2, 2, 16}, 1, 1, 1, 1, 1},
 }
 
 func (s *Matrix) models() []matrixModel {
@@ -165,14 +167,20 @@ func (p *Problem) bestTile(shape Matrix, across [2]int, lies uint32, bytes int, 
 		if !m.takes(across, lies, t) {
 			continue
 		}
-		for _, m.shares = range x.sharesOf(&m, p) {
-			if m.shares > 1 && p.K < m.shares*leastShare {
-				continue
-			}
+		try := func() {
 			if s := max(x.seconds(&m, p, across, lies), float64(bytes)/bytesSecond); best == nil || s < least {
 				c := m
 				least, best = s, &c
 			}
+		}
+		for _, m.shares = range x.sharesOf(&m, p) {
+			if m.shares == 1 || p.K >= m.shares*leastShare {
+				try()
+			}
+		}
+		m.shares = 1
+		for _, m.rest = range x.restsOf(&m, p, t) {
+			try()
 		}
 	}
 	return best, least
@@ -182,7 +190,6 @@ func (p *Problem) bestTile(shape Matrix, across [2]int, lies uint32, bytes int, 
 // copied, on the device of the models.
 const (
 	dispatchSeconds = 2e-6
-	startSeconds    = 2.4e-6 // of a workgroup, before and after its loop
 	bytesSecond     = 3.8e12
 	copiedSecond    = 2e12 // estimated: 1.3e12 was measured with four elements an invocation, loaded one by one
 	shiftedRate     = 0.6  // of products whose rows are not whole vectors
@@ -198,17 +205,29 @@ func (x *matrixModel) seconds(m *matrixMethod, p *Problem, across [2]int, lies u
 		rate *= shiftedRate
 	}
 	rate *= 2 / float64(p.Operands.Size())
-	groups := m.tiles(p) * p.Batch * m.shares
-	k := roundUp(ceil(p.K, m.shares), m.TileK)
-	full := multiprocessors * x.per
-	wave := startSeconds + 2*float64(m.m()*m.n())*float64(k)*float64(full)/(rate*1e12)
-	time := dispatchSeconds + float64(groups/full)*wave
-	if rest := groups % full; rest > 0 {
-		time += wave * max(x.part, float64(ceil(rest, multiprocessors))/float64(x.per))
+	groups := m.tiles(p) * p.Batch
+	if m.rest.Tiles > 0 {
+		whole := x.waves(m, groups-m.rest.Tiles, p.K, rate)
+		shares := x.waves(m, m.rest.Tiles*m.rest.Shares, ceil(p.K, m.rest.Shares), rate)
+		sums := float64(m.rest.Tiles*m.m()*m.n()) * 4
+		return 3*dispatchSeconds + whole + shares + float64(2*m.rest.Shares+1)*sums/bytesSecond
 	}
+	time := dispatchSeconds + x.waves(m, groups*m.shares, ceil(p.K, m.shares), rate)
 	if m.shares > 1 {
 		sums := float64(p.Batch*p.M*p.N) * 4
 		time += 2*dispatchSeconds + float64(m.shares+1)*sums/bytesSecond
+	}
+	return time
+}
+
+// waves estimates the time of workgroups that sum so much k each.
+func (x *matrixModel) waves(m *matrixMethod, groups, k int, rate float64) float64 {
+	k = roundUp(k, m.TileK)
+	full := multiprocessors * x.per
+	wave := x.start*1e-6 + 2*float64(m.m()*m.n())*float64(k)*float64(full)/(rate*1e12)
+	time := float64(groups/full) * wave
+	if rest := groups % full; rest > 0 {
+		time += wave * max(x.part, float64(ceil(rest, multiprocessors))/float64(x.per))
 	}
 	return time
 }
@@ -239,17 +258,29 @@ func (p *Problem) Align(t *Target) (a, b bool) {
 	return false, false
 }
 
-// WithMatrixTile plans a product with one tile and k shared out, whatever New would choose.
-// It is for measurements and tests.
-func WithMatrixTile(p Problem, c MatrixTile, shares int, t *Target) (*Plan, error) {
+// WithMatrixTile plans a product with one tile and k shared out, of all tiles or of the rest, whatever New
+// would choose. It is for measurements and tests.
+func WithMatrixTile(p Problem, c MatrixTile, shares int, rest Rest, t *Target) (*Plan, error) {
 	if err := p.check(t); err != nil {
 		return nil, err
 	}
 	shape, ok := p.matrixShape(t)
-	m := &matrixMethod{MatrixTile: c, shape: shape, subgroup: t.Subgroup, shares: shares}
+	m := &matrixMethod{MatrixTile: c, shape: shape, subgroup: t.Subgroup, shares: shares, rest: rest}
 	across, lies := p.matrixLies()
-	if !ok || !m.takes(across, lies, t) {
+	if !ok || !m.takes(across, lies, t) || rest.Tiles >= m.tiles(&p)*p.Batch {
 		return nil, fmt.Errorf("%w: tile %v on matrix hardware", ErrTooLarge, c)
 	}
 	return m.plan(&p, t)
+}
+
+// RestOf is how the rest of the tiles is shared out if it is, for WithMatrixTile.
+func RestOf(p Problem, c MatrixTile, t *Target) []Rest {
+	shape, ok := p.matrixShape(t)
+	m := &matrixMethod{MatrixTile: c, shape: shape, subgroup: t.Subgroup, shares: 1}
+	for _, x := range shape.models() {
+		if ok && x.tile == c {
+			return x.restsOf(m, &p, t)
+		}
+	}
+	return nil
 }

@@ -27,19 +27,24 @@ func dispatchFlops(size int, t *Target) int {
 // fills whole waves, of so many workgroups. params are those before and after
 // the numbers of the first batch and the first group.
 func (p *Problem) product(k Kernel, groups, z, wave int, t *Target, before, after []int) []Step {
+	return p.part(k, 0, groups, groups, z, wave, t, before, after)
+}
+
+// part makes the dispatches of product for the workgroups from begin up to end, of groups.
+func (p *Problem) part(k Kernel, begin, end, groups, z, wave int, t *Target, before, after []int) []Step {
 	per := max(1, int(p.flops())/groups/z)
 	most := max(1, dispatchFlops(p.Type.Size(), t)/per)
-	wide := groups
-	if most < groups {
+	wide := end - begin
+	if most < wide {
 		if wide = most; most > wave {
 			wide -= most % wave
 		}
 	}
-	deep := min(z, int(t.MaxGroups[2]), max(1, most/groups))
+	deep := min(z, int(t.MaxGroups[2]), max(1, most/(end-begin)))
 	var steps []Step
 	for first := 0; first < z; first += deep {
-		for start := 0; start < groups; start += wide {
-			nz, ng := min(deep, z-first), min(wide, groups-start)
+		for start := begin; start < end; start += wide {
+			nz, ng := min(deep, z-first), min(wide, end-start)
 			g := fold(ng, t)
 			steps = append(steps, Step{
 				Kernel: k,

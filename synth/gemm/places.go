@@ -47,11 +47,10 @@ func NewPlaces(p Problem, g *Places, t *Target) (*Plan, error) {
 	} else {
 		ldb, batchB = 0, g.Group
 	}
-	chunk := roundUp(ceil(p.K, m.shares), m.TileK)
-	shares := ceil(p.K, chunk)
-	steps := p.product(m.kernel([2]int{0, 1}, g.lies(&p)), m.tiles(&p), p.Batch*shares, multiprocessors, t,
+	chunk, shares := m.chunks(&p, m.shares)
+	steps := p.product(m.kernel([2]int{0, 1}, g.lies(&p)), m.tiles(&p)*p.Batch, shares, multiprocessors, t,
 		[]int{p.M, p.N, p.K, lda, ldb, batchA, batchB, p.Batch},
-		slices.Concat([]int{chunk, g.Channels, g.TapsX, g.TapsY}, g.Tap[:], g.Out[:], g.Place[:], []int{g.Image}))
+		slices.Concat([]int{chunk, 0, 0, g.Channels, g.TapsX, g.TapsY}, g.Tap[:], g.Out[:], g.Place[:], []int{g.Image}))
 	return p.shared(steps, shares, t)
 }
 

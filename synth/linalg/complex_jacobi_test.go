@@ -88,7 +88,9 @@ func TestComplexSVD(t *testing.T) {
 	for i, c := range []struct {
 		target *lowering.Target
 		of     ops.Type
-	}{{synthtest.GPU, synthtest.Type(ops.C64, 1, 1)}, {small, synthtest.Type(ops.C64, 2, 3, 5)}, {small, synthtest.Type(ops.C64, 6, 4)}, {synthtest.GPU, synthtest.Type(ops.C128, 5, 5)}, {small, synthtest.Type(ops.C64, 36, 34)},
+	}{{synthtest.GPU, synthtest.Type(ops.C64, 1, 1)}, {small, synthtest.Type(ops.C64, 2, 3, 5)}, {small, synthtest.Type(ops.C64, 6, 4)},
+		{small, synthtest.Type(ops.C64, 2, 7, 1)}, {small, synthtest.Type(ops.C128, 3, 1, 6)}, {small, synthtest.Type(ops.C64, 5, 1)},
+		{synthtest.GPU, synthtest.Type(ops.C128, 5, 5)}, {small, synthtest.Type(ops.C64, 36, 34)},
 		{small, synthtest.Type(ops.C128, 20, 18)}} {
 		checkComplexSVD(t, c.target, gaussComplex(c.of, uint64(i)), i%2)
 	}

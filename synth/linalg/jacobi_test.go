@@ -3,6 +3,7 @@ package linalg_test
 import (
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"nxvk/ops"
@@ -177,6 +178,41 @@ func TestSVD(t *testing.T) {
 		of     ops.Type
 	}{{synthtest.GPU, synthtest.Type(ops.F32, 1, 1)}, {small, synthtest.Type(ops.F64, 2, 3, 5)}, {small, synthtest.Type(ops.F32, 6, 4)}, {small, synthtest.Type(ops.F32, 40, 38)}} {
 		checkSVD(t, c.target, gauss(c.of, uint64(i)), i%2)
+	}
+}
+
+// Vectors, as columns and as rows, are reflected to one number, which takes few kernels; vectors of zeros have a whole
+// basis too.
+func TestSVDOfVectors(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 11))
+	for i := range 12 {
+		m, n := 1+r.IntN(40), 1
+		if r.IntN(2) == 0 {
+			m, n = n, m
+		}
+		typ := synthtest.Type([]ops.DType{ops.F32, ops.F64}[r.IntN(2)], 1+r.IntN(5), m, n)
+		x := gauss(typ, uint64(i))
+		for k := range m * n {
+			x.F[k] *= float64(r.IntN(3) % 2) // the first vector is one of zeros now and then
+		}
+		if i%3 == 0 {
+			clear(x.F[:m*n])
+		}
+		checkSVD(t, small, x, i%2)
+		in := synthtest.Instr(ops.SVD, typ, []int{i % 2})
+		k := ops.Shape{typ.Shape[0], 1}
+		u, v := ops.Shape{typ.Shape[0], m, 1}, ops.Shape{typ.Shape[0], 1, n}
+		if i%2 == 1 {
+			u[2], v[1] = m, n
+		}
+		in.Outs = []ops.Result{{Type: ops.Type{DType: typ.DType, Shape: u}}, {Type: ops.Type{DType: typ.DType, Shape: k}}, {Type: ops.Type{DType: typ.DType, Shape: v}}}
+		p, err := synthtest.Lower(t, synthtest.GPU, in, typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Steps) > 24 {
+			t.Errorf("svd of %v takes %d kernels", typ, len(p.Steps))
+		}
 	}
 }
 

@@ -83,6 +83,9 @@ type Target struct {
 	// Matrices lists the shapes of matrix hardware that products of narrow types use. It is
 	// empty if sums must have the order of k.
 	Matrices []gemm.Matrix
+	// Alike lists those of which an invocation has the same elements of an operand as of sums: target.Probe
+	// tries it.
+	Alike []gemm.Matrix
 
 	Off     Rules   // disabled rules and passes
 	Archive Archive // keeps kernels across restarts; may be nil

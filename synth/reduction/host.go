@@ -2,7 +2,6 @@ package reduction
 
 import (
 	"encoding/binary"
-	"unsafe"
 
 	"nxvk/fallback/sched"
 	"nxvk/ops"
@@ -13,26 +12,60 @@ import (
 )
 
 // The kernel of a processor that sums rows loads fours that lie a round apart, one for each lane
-// of a vector, which a driver turns into single loads. The host sums the same rows in the same
-// order (see Job) as they lie in memory.
+// of a vector, which a driver turns into single loads, and it takes narrow elements out of words. The host
+// sums the same rows, or columns, in the same order (see Job) as they lie in memory.
 
-// hostSum is what carries out kernels of a sum on the host, nil where there is nothing for it.
-func hostSum(in *ops.Instr, from, compute, to ops.DType) lowering.Host {
-	switch {
-	case in.Op != ops.Sum || from != compute || to != compute:
+// hostSum says of what the host can carry out the kernels of a sum.
+type hostSum struct{ from, compute, to ops.DType }
+
+// hostSumOf is nil where there is nothing for the host.
+func hostSumOf(in *ops.Instr, from, compute, to ops.DType) *hostSum {
+	wide := compute.Wide()
+	if narrow := from == ops.BF16 || from == ops.F16; in.Op != ops.Sum || to != from || from != wide && !narrow || wide != ops.F32 && wide != ops.F64 {
 		return nil
-	case compute == ops.F32:
-		return sumRows[float32]
-	case compute == ops.F64:
-		return sumRows[float64]
 	}
-	return nil
+	return &hostSum{from, wide, to}
 }
 
-// sumsRows reports whether the job adds up rows as they lie in memory, and does nothing else.
-func (j *Job) sumsRows(p *codegen.Program) bool {
-	return j.onHost != nil && p.Index == scalar.U32 && !j.Order.Tree && j.Group == 1 && len(j.Kept) == 1 && len(j.Reduced) == 1 &&
-		j.Ins[0].Offset == 0 && j.Ins[0].ReducedAt.Strides[0] == 1
+// routine carries out the kernel of a pass, nil where the host cannot: it adds up rows, or columns, as they
+// lie in memory.
+func (j *Job) routine(p *codegen.Program) (of lowering.Host, what string) {
+	h := j.onHost
+	if h == nil || p.Index != scalar.U32 || j.Order.Tree || len(j.Kept) != 1 || len(j.Reduced) != 1 || j.Ins[0].Offset != 0 {
+		return nil, ""
+	}
+	to := h.to
+	if !j.Last {
+		to = h.compute
+	}
+	s := hostPass{from: h.from, to: to, last: j.Last, apart: 1}
+	if j.Ins[0].Way == columns {
+		s.apart = strided.Lanes
+	}
+	switch {
+	case j.Group == 1 && j.Ins[0].ReducedAt.Strides[0] == 1:
+		what = " of rows"
+	case j.Ins[0].KeptAt.Strides[0] == 1:
+		what, s.columns = " of columns", true
+	default:
+		return nil, ""
+	}
+	if h.compute == ops.F64 {
+		return func(w *sched.Worker, buffers [][]byte, push []byte, _ [3]uint32) int {
+			return sum[float64](w, &s, buffers, push)
+		}, what
+	}
+	return func(w *sched.Worker, buffers [][]byte, push []byte, _ [3]uint32) int {
+		return sum[float32](w, &s, buffers, push)
+	}, what
+}
+
+// hostPass is what the host must know of a kernel besides its numbers.
+type hostPass struct {
+	from, to ops.DType
+	columns  bool
+	last     bool
+	apart    int // what the number of elements between rows is divided by
 }
 
 // sumRange is how many elements a worker sums at least, and between two looks at whether others
@@ -44,17 +77,23 @@ const (
 
 // rows are those of a dispatch on the host.
 type rows[T float32 | float64] struct {
-	from, to     []T
+	from         elements[T]
+	to           results[T]
 	parts, fours int
 	count        int // elements of a row
 	stride       int // between rows
 }
 
-// sumRows is the kernel of parts for sums. Its numbers are those of Job.numbers.
-func sumRows[T float32 | float64](w *sched.Worker, buffers [][]byte, push []byte, _ [3]uint32) int {
+// sum carries out a kernel of parts. Its numbers are those of Job.numbers.
+func sum[T float32 | float64](w *sched.Worker, s *hostPass, buffers [][]byte, push []byte) int {
 	number := func(i int) int { return int(binary.LittleEndian.Uint32(push[4*i:])) }
 	units := number(0)
-	r := rows[T]{from: elementsOf[T](buffers[0]), to: elementsOf[T](buffers[1]), parts: number(1), fours: number(3), count: number(4), stride: number(7)}
+	r := rows[T]{from: elementsOf[T](s.from, buffers[0]), to: resultsOf[T](s.to, buffers[1]), parts: number(1), fours: number(3), count: number(4), stride: number(7)}
+	if s.columns {
+		c := &sums[T]{rows: r, kept: number(5)}
+		c.stride = number(8) * s.apart
+		return c.sum(w)
+	}
 	each := max(1, r.count/r.parts)
 	grain := max((units+sched.Processors()-1)/sched.Processors(), (sumRange+each-1)/each)
 	w.For(units, grain, func(w *sched.Worker, lo, hi int) {
@@ -73,20 +112,14 @@ func sumRows[T float32 | float64](w *sched.Worker, buffers [][]byte, push []byte
 	return units / r.parts * r.count
 }
 
-func elementsOf[T float32 | float64](b []byte) []T {
-	var t T
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(t)))
-}
-
 // partsAtOnce is how many parts are summed side by side, whose lanes have a place each.
 const partsAtOnce = 128
 
 // sumWhole sums rows lo to hi, which have one part each.
 func (r *rows[T]) sumWhole(w *sched.Worker, lo, hi int) {
-	left := sumTurn
+	left, room := sumTurn, make([]T, r.count)
 	for row := lo; row < hi; row++ {
-		from := r.from[row*r.stride:]
-		from = from[:r.count]
+		from := r.from.get(row*r.stride, room)
 		var l [strided.Lanes]T
 		for ; len(from) >= strided.Lanes; from = from[strided.Lanes:] {
 			l[0] += from[0]
@@ -97,7 +130,7 @@ func (r *rows[T]) sumWhole(w *sched.Worker, lo, hi int) {
 		for lane, x := range from {
 			l[lane] += x
 		}
-		r.to[row] = (l[0] + l[1]) + (l[2] + l[3])
+		r.to.put(row, (l[0]+l[1])+(l[2]+l[3]))
 		if left -= r.count; left <= 0 {
 			w.Check()
 			left = sumTurn
@@ -108,12 +141,12 @@ func (r *rows[T]) sumWhole(w *sched.Worker, lo, hi int) {
 // sumParts sums parts of a row from first on, as many as acc has lanes for.
 func (r *rows[T]) sumParts(w *sched.Worker, acc []T, row, first int) {
 	clear(acc)
+	var room [partsAtOnce * strided.Lanes]T
 	end := first + len(acc)/strided.Lanes
-	from := r.from[row*r.stride:]
-	from = from[:r.count]
+	from := func(at, n int) []T { return r.from.get(row*r.stride+at, room[:n]) }
 	step, at, left := r.parts*strided.Lanes, first*strided.Lanes, sumTurn
 	for range r.fours / r.parts {
-		addTo(acc, from[at:at+len(acc)])
+		addTo(acc, from(at, len(acc)))
 		if at, left = at+step, left-len(acc); left <= 0 {
 			w.Check()
 			left = sumTurn
@@ -121,14 +154,14 @@ func (r *rows[T]) sumParts(w *sched.Worker, acc []T, row, first int) {
 	}
 	last := r.fours % r.parts // has the elements after the last whole four
 	if more := min(end, last); more > first {
-		addTo(acc, from[at:at+(more-first)*strided.Lanes])
+		addTo(acc, from(at, (more-first)*strided.Lanes))
 	}
 	if first <= last && last < end {
-		addTo(acc[(last-first)*strided.Lanes:], from[r.fours*strided.Lanes:])
+		addTo(acc[(last-first)*strided.Lanes:], from(r.fours*strided.Lanes, r.count-r.fours*strided.Lanes))
 	}
 	for i := range end - first {
 		l := acc[i*strided.Lanes:][:strided.Lanes]
-		r.to[row*r.parts+first+i] = (l[0] + l[1]) + (l[2] + l[3])
+		r.to.put(row*r.parts+first+i, (l[0]+l[1])+(l[2]+l[3]))
 	}
 }
 

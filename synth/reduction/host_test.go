@@ -8,41 +8,54 @@ import (
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
 	"nxvk/synth/reduction"
 	"nxvk/synth/simt"
 	"nxvk/synth/synthtest"
 )
 
-// floats draws elements of f32 or f64 whose sums depend on their order.
+// floats draws elements whose sums depend on their order.
 func floats(r *rand.Rand, d ops.DType, n int) (b []byte) {
 	for range n {
 		x := math.Ldexp(r.NormFloat64(), r.IntN(40)-20)
 		if r.IntN(50) == 0 {
 			x = []float64{0, math.Copysign(0, -1), math.Inf(1), 1e-310}[r.IntN(4)]
 		}
-		if d == ops.F64 {
+		if r.IntN(20000) == 0 {
+			x = []float64{math.Inf(-1), math.NaN()}[r.IntN(2)]
+		}
+		switch d {
+		case ops.F64:
 			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-		} else {
+		case ops.F32:
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
+		case ops.BF16:
+			b = binary.LittleEndian.AppendUint16(b, uint16(math.Float32bits(float32(x))>>16))
+		default:
+			b = binary.LittleEndian.AppendUint16(b, kernel.PackHalf(float32(x)))
 		}
 	}
 	return append(b, make([]byte, 8)...)
 }
 
-// The host sums rows with the bits of their kernels, in one pass or several.
+// The host sums rows and columns with the bits of their kernels, in one pass or several.
 func TestSumsOnHost(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 3))
 	passes := 0
 	for range 120 {
-		d := []ops.DType{ops.F32, ops.F64}[r.IntN(2)]
+		d := []ops.DType{ops.F32, ops.F64, ops.BF16, ops.F16}[r.IntN(4)]
 		rows, n := 1+int(r.Float64()*r.Float64()*300), 2+int(r.Float64()*r.Float64()*r.Float64()*30000)
 		if rows*n > 1<<20 {
 			rows = 1
 		}
-		in := synthtest.Instr(ops.Sum, synthtest.Type(d, rows), []int{1}, []int{0})
+		axis, shape := 1, []int{rows, n}
+		if r.IntN(2) == 0 && rows > 1 {
+			axis, shape = 0, []int{n, rows}
+		}
+		in := synthtest.Instr(ops.Sum, synthtest.Type(d, rows), []int{axis}, []int{0})
 		in.Ins = []ops.Operand{{ID: 1}}
-		p, err := reduction.Lower(in, []ops.Type{synthtest.Type(d, rows, n)}, synthtest.CPU)
+		p, err := reduction.Lower(in, []ops.Type{synthtest.Type(d, shape...)}, synthtest.CPU)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,13 +82,13 @@ func TestSumsOnHost(t *testing.T) {
 	}
 }
 
-// Other reductions have no routine, and neither do sums of elements that lie apart or of other types.
+// Other reductions have no routine, and neither do sums of other types.
 func TestNoRoutine(t *testing.T) {
 	for _, c := range []struct {
 		op   ops.Op
 		of   ops.DType
 		axis int
-	}{{ops.ReduceMax, ops.F32, 1}, {ops.Sum, ops.F32, 0}, {ops.Sum, ops.BF16, 1}, {ops.Sum, ops.S32, 1}} {
+	}{{ops.ReduceMax, ops.F32, 1}, {ops.Product, ops.F32, 0}, {ops.ReduceMax, ops.BF16, 1}, {ops.Sum, ops.S32, 1}} {
 		in := synthtest.Instr(c.op, synthtest.Type(c.of, 50), []int{c.axis}, []int{0})
 		in.Ins = []ops.Operand{{ID: 1}}
 		p, err := reduction.Lower(in, []ops.Type{synthtest.Type(c.of, 50, 50)}, synthtest.CPU)

@@ -50,7 +50,7 @@ type Job struct {
 	Order strided.Schedule
 	Group int // neighbouring outputs that an invocation computes: 1 or 4
 
-	onHost lowering.Host // carries out kernels of plain rows on the host; nil where there is nothing for it
+	onHost *hostSum // what the host can carry out; nil where that is nothing
 }
 
 // ElementFunc computes, from the values that are loaded for some elements, the elements that
@@ -144,7 +144,7 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 		return nil, lowering.Unsupported("no code for %v", f.Compute)
 	}
 	j := &Job{Key: fmt.Sprintf("%v in %v of %v to %v", in.Op, f.Compute, from, to), Folds: []Operator{f},
-		Layout: strided.NewReduction(types[0].Shape, in.Attrs[0]), onHost: hostSum(in, from, f.Compute, to)}
+		Layout: strided.NewReduction(types[0].Shape, in.Attrs[0]), onHost: hostSumOf(in, from, f.Compute, to)}
 	j.Kept, j.Reduced = j.Layout.Kept, j.Layout.Reduced
 	j.Ins = []Source{source(&j.Layout, codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: 0}, from))}
 	j.Point = func(e *codegen.Emitter, _ []kernel.Value) ElementFunc {
@@ -186,7 +186,10 @@ func (j *Job) pass(t *lowering.Target, temp int) (*codegen.Program, *Job) {
 	if j.Last {
 		return j.Program(t), nil
 	}
-	rest := &Job{Key: j.Key, Folds: j.Folds, Finish: j.Finish, onHost: j.onHost}
+	rest := &Job{Key: j.Key, Folds: j.Folds, Finish: j.Finish}
+	if h := j.onHost; h != nil {
+		rest.onHost = &hostSum{h.compute, h.compute, h.to}
+	}
 	rest.Layout = strided.Reduction{Kept: []int{k}, Reduced: []int{n}, KeptAt: strided.View{Strides: []int{n}}, ReducedAt: strided.View{Strides: []int{1}}}
 	rest.Kept, rest.Reduced = rest.Layout.Kept, rest.Layout.Reduced
 	j.Finish = Finish{}
@@ -268,8 +271,9 @@ func (j *Job) Program(t *lowering.Target) *codegen.Program {
 	p.Groups = (units + perGroup - 1) / perGroup
 	p.Numbers = j.numbers(units)
 	p.Key = j.describe()
-	if t.CPU && j.sumsRows(p) {
-		p.Host, p.Key = j.onHost, p.Key+" of rows"
+	if t.CPU {
+		host, what := j.routine(p)
+		p.Host, p.Key = host, p.Key+what
 	}
 	return p
 }

@@ -33,6 +33,7 @@ type scanJob struct {
 	from, to         codegen.Buffer
 	fromType, toType ops.DType
 	length, parts    int // elements of a chunk, and chunks of a line
+	lanes            int // neighbouring lines that an invocation has
 	tiling           tiling
 }
 
@@ -76,6 +77,7 @@ func (j *scanJob) programs(t *lowering.Target, temps *[]int64) []*codegen.Progra
 	j.dims = strided.Collapse(j.dims, []*strided.View{&j.at})
 	k := strided.Product(j.dims)
 	j.chunks(t, k)
+	j.lanes = j.lanesOf(t, k)
 	if j.parts == 1 || j.tiling.walks {
 		return []*codegen.Program{j.program(t, j.to, nil)}
 	}
@@ -121,7 +123,7 @@ func (j *scanJob) totals(b codegen.Buffer) bool { return b.Ref != j.to.Ref }
 // program writes the totals of chunks, or all elements of them.
 func (j *scanJob) program(t *lowering.Target, to codegen.Buffer, before *codegen.Buffer) *codegen.Program {
 	k := strided.Product(j.dims)
-	units, size := k*j.parts, k*j.n
+	units, size, groups := k*j.parts, k*j.n, j.groups()*j.parts
 	from := j.from
 	from.Access, from.Bytes = lowering.Read, int64(size*from.Elem.Size())
 	to.Access, to.Bytes = lowering.Write, int64(size*to.Elem.Size())
@@ -129,7 +131,7 @@ func (j *scanJob) program(t *lowering.Target, to codegen.Buffer, before *codegen
 		to.Bytes = int64(units * to.Elem.Size())
 	}
 	p := &codegen.Program{Index: codegen.IndexType(max(size, units)), Local: strided.GPUPart, Buffers: []codegen.Buffer{from, to},
-		Numbers: []int{units, j.parts, k, j.length, j.n, j.stride, j.at.Offset},
+		Numbers: []int{groups, j.parts, j.groups(), j.length, j.n, j.stride, j.at.Offset},
 		Bytes:   from.Bytes + to.Bytes, Flops: int64(size)}
 	for i, d := range j.dims {
 		p.Numbers = append(p.Numbers, d, j.at.Strides[i])
@@ -140,9 +142,13 @@ func (j *scanJob) program(t *lowering.Target, to codegen.Buffer, before *codegen
 		p.Buffers = append(p.Buffers, b)
 	}
 	totals := j.totals(to)
-	p.Groups = (units + strided.GPUPart - 1) / strided.GPUPart
+	p.Groups = (groups + strided.GPUPart - 1) / strided.GPUPart
 	p.Key = fmt.Sprintf("%v in %v of %v rank=%d dense=%v totals=%v before=%v",
 		j.op, j.elem, j.fromType, len(j.dims), j.dense(), totals, before != nil)
+	if j.lanes > 1 {
+		p.Numbers = append(p.Numbers, k, j.across())
+		p.Key += fmt.Sprintf(" lanes=%d whole=%v", j.lanes, j.whole())
+	}
 	if j.tiled(t) {
 		j.tiling.dispatch(p, j, k)
 	}
@@ -180,60 +186,8 @@ func (j *scanJob) write(e *codegen.Emitter, totals, before bool) error {
 		w.writeTile(team, teams, before)
 		return nil
 	}
-	u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())
-	e.If(e.Compare(scalar.Lt, u, w.units), func() []kernel.Value {
-		// Neighbours are chunks of one line where its elements are
-		// neighbours, else the same chunk of neighbouring lines.
-		line, part := w.DivMod(u, w.parts)
-		previous := e.Sub(u, e.Index(1))
-		if !j.dense() {
-			part, line = w.DivMod(u, w.lines)
-			previous = e.Sub(u, w.lines)
-		}
-		w.begin = w.beginOf(line)
-		first := e.Mul(part, w.length)
-		acc := w.load(first)
-		if before {
-			start := e.Compare(scalar.Eq, part, e.Index(0))
-			onto := e.Fetch(2, e.Select(start, u, previous), 1)[0]
-			acc = e.Select(start, acc, w.apply(onto, acc))
-		}
-		acc = w.chunk(first, acc)
-		if totals {
-			e.Store(1, u, acc)
-		}
-		return nil
-	}, nil)
+	w.writeLines(before)
 	return nil
-}
-
-// chunk folds the elements after the first of a chunk onto acc, and stores what
-// every step gives unless the total is all that is wanted. Four are loaded before
-// the first of them is folded.
-func (w *scanWriter) chunk(first, acc kernel.Value) kernel.Value {
-	end := w.Add(first, w.length)
-	end = w.Select(w.Compare(scalar.Lt, end, w.n), end, w.n)
-	w.keep(first, acc)
-	first = w.Add(first, w.Index(1))
-	count := w.Sub(end, first)
-	fours := w.Add(first, w.And(count, ^uint64(strided.Lanes-1)))
-	acc = w.Loop(first, fours, w.Index(strided.Lanes), []kernel.Value{acc}, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
-		var xs [strided.Lanes]kernel.Value
-		for lane := range xs {
-			xs[lane] = w.load(w.Add(i, w.Index(lane)))
-		}
-		acc := carried[0]
-		for lane, x := range xs {
-			acc = w.apply(acc, x)
-			w.keep(w.Add(i, w.Index(lane)), acc)
-		}
-		return []kernel.Value{acc}
-	})[0]
-	return w.Loop(fours, end, w.Index(1), []kernel.Value{acc}, func(i kernel.Value, carried []kernel.Value) []kernel.Value {
-		acc := w.apply(carried[0], w.load(i))
-		w.keep(i, acc)
-		return []kernel.Value{acc}
-	})[0]
 }
 
 func (w *scanWriter) apply(x, y kernel.Value) kernel.Value {

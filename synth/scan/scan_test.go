@@ -30,6 +30,38 @@ func TestRandomScans(t *testing.T) {
 	})
 }
 
+// Invocations scan groups of lines of narrow elements, whether the elements of a group begin at a word or not,
+// and where the last group of a row overlaps the one before it.
+func TestGroupedLines(t *testing.T) {
+	r := rand.New(rand.NewPCG(14, 10))
+	grouped := 0
+	for range 5 {
+		n, across := 2+r.IntN(6), 4+r.IntN(40)
+		typ := ops.Type{DType: []ops.DType{ops.U8, ops.S8, ops.S16, ops.U16}[r.IntN(4)], Shape: ops.Shape{(1<<18+across-1)/across + r.IntN(9), n, across}}
+		if r.IntN(2) == 0 {
+			typ.Shape = ops.Shape{2 + r.IntN(3), typ.Shape[0], across}
+		}
+		axis, op, reverse := len(typ.Shape)-2, []ops.Op{ops.CumulativeSum, ops.CumulativeMax}[r.IntN(2)], r.IntN(2)
+		if typ.Shape[0] < 5 {
+			axis = 0
+		}
+		x := synthtest.Random(typ, r.Uint64())
+		in := synthtest.Instr(op, typ, []int{axis}, []int{reverse})
+		p, err := synthtest.Lower(t, synthtest.GPU, in, typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, local := p.Steps[0].Grid, p.Steps[0].Kernel.Local[0]
+		if lines := typ.Size() / typ.Shape[axis]; int(g[0]*g[1]*g[2]*local) < lines/2 {
+			grouped++
+		}
+		synthtest.Same(t, synthtest.Describe(op, typ), synthtest.Run(t, synthtest.GPU, in, x), scanned(x, op, axis, reverse == 1))
+	}
+	if grouped < 3 {
+		t.Errorf("%d of 5 scans have groups of lines", grouped)
+	}
+}
+
 // scanned is the scan of x in a plain loop.
 func scanned(x synthtest.Tensor, op ops.Op, axis int, backward bool) synthtest.Tensor {
 	out := synthtest.Tensor{Typ: x.Typ, N: make([]int64, len(x.N))}
@@ -55,6 +87,12 @@ func scanned(x synthtest.Tensor, op ops.Op, axis int, backward bool) synthtest.T
 			v = int64(uint8(v))
 		case x.Typ.DType == ops.S32:
 			v = int64(int32(v))
+		case x.Typ.DType == ops.S8:
+			v = int64(int8(v))
+		case x.Typ.DType == ops.U16:
+			v = int64(uint16(v))
+		case x.Typ.DType == ops.S16:
+			v = int64(int16(v))
 		}
 		out.N[i] = v
 	}

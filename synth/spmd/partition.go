@@ -37,7 +37,7 @@ func Partition(r *ops.Region, p *shard.Share) (*Result, error) {
 	e := &emitter{mesh: p, last: new(ops.ID), notes: &[]Note{}, values: make(map[ops.ID]value), moved: make(map[move]ops.Operand),
 		parts: make(map[ops.ID][]int)}
 	*e.last = lastID(r)
-	out, values, err := e.region(r, p.Params, nil)
+	out, values, err := e.region(r, p.Params, e.wanted(r))
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +47,22 @@ func Partition(r *ops.Region, p *shard.Share) (*Result, error) {
 		res.Values, res.Types = append(res.Values, v.sharding), append(res.Types, v.typ)
 	}
 	return res, nil
+}
+
+// wanted are the shardings that the values of a program have to have; nil where they follow from those of the parameters.
+func (e *emitter) wanted(r *ops.Region) []shard.Sharding {
+	if !e.mesh.Whole {
+		return nil
+	}
+	types, err := r.CheckProgram()
+	if err != nil {
+		return nil // it has been checked
+	}
+	list := make([]shard.Sharding, len(types))
+	for i, t := range types {
+		list[i] = shard.Whole(len(t.Shape))
+	}
+	return list
 }
 
 // value is a value of the whole program, and a rank's part of it.

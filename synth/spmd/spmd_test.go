@@ -175,7 +175,7 @@ func check(t *testing.T, name string, rng *rand.Rand, r *ops.Region, args []fall
 		t.Fatalf("%s: %v", name, err)
 	}
 	mesh := meshes[rng.IntN(len(meshes))]
-	p := shard.Share{Shape: mesh}
+	p := shard.Share{Shape: mesh, Whole: rng.IntN(4) == 0}
 	for _, a := range r.Params {
 		s := drawSharding(rng, &p, a.Type.Shape)
 		p.Params = append(p.Params, s)
@@ -215,6 +215,9 @@ func check(t *testing.T, name string, rng *rand.Rand, r *ops.Region, args []fall
 		p := p
 		p.Rank = rank
 		for i := range out {
+			if p.Whole && !isWhole(shares[rank].Values[i]) {
+				t.Fatalf("%s: rank %d: value %d is divided", name, rank, i)
+			}
 			mine := part(&p, want[i], shares[rank].Values[i])
 			if !mine.Type.Equal(out[i].Type) || !near(mine, out[i], exact) {
 				t.Fatalf("%s: rank %d, value %d: got %v %v, want %v %v", name, rank, i,

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 
 	"nxvk/gen/exec/target"
 	"nxvk/ops"
@@ -30,8 +31,7 @@ const together = 10
 var tiles = []attention.MatrixTile{{}, {FM: 2, Warps: 4, Keys: 64}, {FM: 1, Warps: 8, Keys: 64}, {FM: 2, Warps: 4, Keys: 32}, {FM: 1, Warps: 8, Keys: 32},
 	{FM: 1, Warps: 4, Keys: 64}, {FM: 1, Warps: 4, Keys: 32}, {FM: 2, Warps: 8, Keys: 64}, {FM: 2, Warps: 2, Keys: 64}, {FM: 1, Warps: 8, Keys: 128}}
 
-// BenchmarkMatrix measures tiles with all masks, weights that go by way of shared memory, and kernels that do not
-// look how operands lie. Run it with
+// BenchmarkMatrix measures tiles with all masks, and weights that go by way of shared memory. Run it with
 // -test.benchtime 30x or so; a device at rest needs some tenths of a second to reach its speed.
 func BenchmarkMatrix(b *testing.B) {
 	d, err := vulkan.Open(os.Getenv("NXVK_DEVICE"), vulkan.Options{Watchdog: -1})
@@ -62,11 +62,6 @@ func BenchmarkMatrix(b *testing.B) {
 					defer func() { attention.ByMemory = false }()
 					measure(b, d, &t, x)
 				})
-				b.Run(fmt.Sprintf("%v/%d/%s/alike", typ, size, mask), func(b *testing.B) {
-					attention.Alike = true
-					defer func() { attention.Alike = false }()
-					measure(b, d, &t, x)
-				})
 			}
 		}
 	}
@@ -88,10 +83,12 @@ func measure(b *testing.B, d *vulkan.Device, t *lowering.Target, x attention.Exa
 	for _, l := range s.Lits {
 		copy(s.Push[l.Offset:], x.Instr.Ins[l.Operand].Lit.Data)
 	}
+	start := time.Now()
 	pipe, err := target.Compile(d, s.Kernel)
 	if err != nil {
 		b.Fatal(err)
 	}
+	ready := time.Since(start)
 	var args []vulkan.Arg
 	for _, a := range s.Args {
 		typ := x.Instr.Outs[0].Type
@@ -124,11 +121,12 @@ func measure(b *testing.B, d *vulkan.Device, t *lowering.Target, x attention.Exa
 			b.Fatal(err)
 		}
 	}
-	run() // the driver may compile
+	run() // the device wakes up
 	for b.Loop() {
 		run()
 	}
 	b.ReportMetric(float64(s.Flops)*together*float64(b.N)/b.Elapsed().Seconds()/1e12, "TFLOP/s")
+	b.ReportMetric(ready.Seconds()*1e3, "ms-ready")
 	b.ReportMetric(0, "ns/op")
 }
 

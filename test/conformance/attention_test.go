@@ -39,6 +39,11 @@ func TestAttention(t *testing.T) {
 	defer func() { attention.Always = false }()
 	t.Run("multiply-adds", func(t *testing.T) { attentionByFMA(t, gpu) })
 	if gpu.Matrices = probe.Matrices(device.Info()); len(gpu.Matrices) > 0 {
+		var err error
+		if gpu.Alike, err = probe.Alike(device, &gpu); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("operands lie as sums do: %v", gpu.Alike)
 		t.Run("matrix hardware", func(t *testing.T) { attentionOnMatrix(t, gpu) })
 		t.Run("matrix hardware by memory", func(t *testing.T) {
 			attention.ByMemory = true

@@ -54,7 +54,7 @@ func drawNarrow(r *rand.Rand, d ops.DType) gemm.Problem {
 func TestMatrixHardware(t *testing.T) {
 	r := open(t)
 	r.Target = MatrixTarget(r.Device.Info())
-	seen := map[ops.DType]int{}
+	seen, rests := map[ops.DType]int{}, 0
 	count := 60
 	if *full {
 		count = 1000
@@ -79,8 +79,12 @@ func TestMatrixHardware(t *testing.T) {
 		}
 		plans, tiles := []*gemm.Plan{plan}, gemm.MatrixTiles(shape, false)
 		for _, c := range []gemm.MatrixTile{tiles[0], tiles[1+rng.IntN(len(tiles)-1)]} {
-			if plan, err := gemm.WithMatrixTile(p, c, 1+rng.IntN(3), &r.Target); err == nil {
-				plans = append(plans, plan)
+			rest := gemm.Rest{Tiles: 1 + rng.IntN(9), Shares: 2 + rng.IntN(3)} // none where there are fewer tiles
+			for _, rest := range []gemm.Rest{{}, rest} {
+				if plan, err := gemm.WithMatrixTile(p, c, 1+rng.IntN(3), rest, &r.Target); err == nil {
+					plans = append(plans, plan)
+					rests += min(1, rest.Tiles)
+				}
 			}
 		}
 		for _, plan := range plans {
@@ -94,5 +98,8 @@ func TestMatrixHardware(t *testing.T) {
 	if len(seen) == 0 {
 		t.Skip("the driver lists no shapes of VK_KHR_cooperative_matrix (lavapipe does from Mesa 26 on)")
 	}
-	t.Logf("products by type: %v", seen)
+	if rests == 0 {
+		t.Error("no product shares the k of its last tiles alone")
+	}
+	t.Logf("products by type: %v; with shares of the last tiles: %d", seen, rests)
 }

@@ -143,12 +143,12 @@ func (dp *Dispatcher[Q]) ByPlan(q Q, w *placement.Work, p *kernels.Plan) (wait q
 	return dp.runOnDevice(q, w, p)
 }
 
-// ready reports whether all pipelines of a plan are made; the queue waits for
+// ready reports whether the device can run all kernels of a plan at once; the queue waits for
 // the first that is not.
 func (dp *Dispatcher[Q]) ready(q Q, p *kernels.Plan) (wait queue.Wait, err error) {
 	k, err := dp.cfg.Kernels.Ready(p)
 	if k != nil {
-		k.Then(func() { dp.cfg.Resume(q) })
+		k.WhenReady(func() { dp.cfg.Resume(q) })
 		return queue.ForKernel, nil
 	}
 	return 0, err

@@ -116,7 +116,7 @@ func (r *Rank) whenReady(p *kernels.Plan, then func(error)) {
 		then(err)
 		return
 	}
-	k.Then(func() { r.whenReady(p, then) })
+	k.WhenReady(func() { r.whenReady(p, then) })
 }
 
 // Step carries out commands. given is called when the device has been given them, unless there is an error. done is called

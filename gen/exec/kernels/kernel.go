@@ -77,6 +77,16 @@ func (k *Kernel) Gone() bool { return k.gone }
 // Then has f called when the pipeline has been made.
 func (k *Kernel) Then(f func()) { k.then = append(k.then, f) }
 
+// WhenReady has f called when more of what Cache.Ready waits for is there: the pipeline or, where that is made already,
+// the machine code.
+func (k *Kernel) WhenReady(f func()) {
+	if k.done {
+		k.onWarm = append(k.onWarm, f)
+		return
+	}
+	k.Then(f)
+}
+
 // Release lets go of code that a client brought.
 func (k *Kernel) Release() { k.holders-- }
 
@@ -146,16 +156,22 @@ func (c *Cache) compile(k *Kernel, name string, code []uint32, layout vulkan.Lay
 	})
 }
 
-// Ready returns the first kernel of a plan whose pipeline is being made, nil where all are
-// made. All are asked for.
+// Ready returns the first kernel of a plan that the device cannot run at once, nil where it can run all. All are asked
+// for. The driver of a processor makes machine code of a kernel on the queue of the device, which takes seconds while
+// the processor is busy. So that is made first, and other sessions are answered by the host meanwhile (Cold).
 func (c *Cache) Ready(p *Plan) (waits *Kernel, err error) {
 	c.Refresh(p)
+	warms := c.Interprets()
 	for _, k := range p.Kernels {
-		c.Compile(k)
+		if warms {
+			c.makeReady(k)
+		} else {
+			c.Compile(k)
+		}
 	}
 	for i, k := range p.Kernels {
 		switch {
-		case !k.done:
+		case !k.done || warms && !k.warm && k.err == nil:
 			return k, nil
 		case Refused(k.err):
 			return nil, k.err

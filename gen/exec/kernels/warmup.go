@@ -137,7 +137,7 @@ func (c *Cache) Overtake(p *Plan, then func()) {
 		}
 	}
 	for _, k := range p.Kernels {
-		if !k.warm && !k.asked {
+		if !k.asked {
 			c.makeReady(k)
 		}
 	}
@@ -190,15 +190,23 @@ func (k *Kernel) isWarm() {
 	}
 }
 
-// makeReady has a kernel compiled and its machine code made, while the host goes on.
+// makeReady has a kernel compiled and its machine code made, once, while the host goes on.
 func (c *Cache) makeReady(k *Kernel) {
+	if k.warm || k.warming {
+		return
+	}
+	k.warming = true
 	c.Compile(k)
-	k.Then(func() {
-		k.warming = true
+	warm := func() {
 		if c.warming = append(c.warming, k); len(c.warming) == 1 {
 			c.warmFirst()
 		}
-	})
+	}
+	if k.done {
+		warm()
+		return
+	}
+	k.Then(warm)
 }
 
 // warmFirst has the device make machine code of the first kernel that waits for that:

@@ -1,5 +1,5 @@
-// Package lru bounds caches: when one is full, the entries go that were used least recently. What
-// has been used since the clock of the cache ticked last is in use, and stays. Look-up, use and
+// Package lru bounds caches: when one is full, the entries go that were used least recently. An entry
+// that was used since the last tick of the cache's clock is in use, and stays. Look-up, use and
 // eviction take constant time: the entries are in a list, in the order of their latest uses.
 //
 // The package knows nothing of what is kept.

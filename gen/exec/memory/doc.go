@@ -1,6 +1,6 @@
 // Package memory gives values their memory on the host, within a limit that all sessions of
-// all devices share, and large binaries that arrive a place that the device reads without a
-// copy. What is freed is kept for the next value of the size, 256 MiB at most, and goes back
+// all devices share. A large binary that arrives gets memory that the device reads without a
+// copy. Freed memory is kept for the next value of its size, 256 MiB at most, and goes back
 // to the system when nothing has used it for some seconds.
 //
 // A Manager decides what becomes of a request for which there is no memory, on the device or on

@@ -15,7 +15,7 @@ import (
 // goroutine.
 type Meshes struct {
 	// Options choose the schedule of a collective of devices that share memory: schedule.Best, but for measurements.
-	Options func(op ops.Op, ranks int, alike bool) schedule.Options
+	Options func(op ops.Op, ranks, bytes int, alike bool) schedule.Options
 
 	mu    sync.Mutex
 	list  map[string]*mesh

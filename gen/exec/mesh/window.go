@@ -59,7 +59,7 @@ func (c *call) share() *exchange {
 		}
 		alike = alike && m.device.Kind() == c.parties[0].device.Kind()
 	}
-	s, ok := schedule.New(c.in.Op, len(c.group), bytes, c.meeting.mesh.all.Options(c.in.Op, len(c.group), alike))
+	s, ok := schedule.New(c.in.Op, len(c.group), bytes, c.meeting.mesh.all.Options(c.in.Op, len(c.group), bytes, alike))
 	if !ok || c.in.Op == ops.AllReduce && c.t.Size() == 0 {
 		return nil
 	}

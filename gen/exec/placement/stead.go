@@ -62,6 +62,8 @@ func InStead(in *ops.Instr, types []ops.Type) Stead {
 		return given(integers(in, types), reduces(in, types[0]))
 	case ops.CumulativeMax, ops.CumulativeMin, ops.WindowMax, ops.WindowMin, ops.Sort, ops.Argsort, ops.TopK:
 		return given(!types[0].DType.IsComplex(), WhenCold)
+	case ops.FFT, ops.IFFT, ops.FFT2, ops.IFFT2, ops.RFFT, ops.IRFFT:
+		return given(slices.ContainsFunc(in.Attrs[0], awkward), Always)
 	case ops.CumulativeSum, ops.CumulativeProduct, ops.WindowSum, ops.WindowProduct, ops.Dot, ops.Conv:
 		return given(integers(in, types), WhenCold)
 	}
@@ -72,6 +74,21 @@ func InStead(in *ops.Instr, types []ops.Type) Stead {
 		return Alone
 	}
 	return unlessLittle(in.Outs[0].Type.Size())
+}
+
+// awkward reports whether a transform of so many points has a prime factor from 17 to 127 as its largest. The device
+// takes a convolution where it is above 13 (package synth/fft). The host sums the terms of a factor one by one, which is
+// three to eight times as quick, but takes a time that grows with the factor.
+func awkward(n int) bool {
+	const least, most = 17, 127
+	largest := 1
+	for p := 2; p*p <= n; p++ {
+		for ; n%p == 0; n /= p {
+			largest = p
+		}
+	}
+	largest = max(largest, n)
+	return least <= largest && largest <= most
 }
 
 // unlessLittle is the rule for a routine that is quicker than the device with few elements alone.

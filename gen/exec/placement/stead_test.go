@@ -91,3 +91,16 @@ func TestInSteadReduction(t *testing.T) {
 		}
 	}
 }
+
+// The host computes transforms whose largest prime factor is neither small nor large.
+func TestInSteadTransforms(t *testing.T) {
+	for n, want := range map[int]Stead{1: Never, 13 * 16: Never, 17: Always, 19 * 20: Always, 4 * 127: Always, 131: Never, 17 * 131: Never, 1 << 20: Never} {
+		typ := ops.Type{DType: ops.C64, Shape: ops.Shape{3, n}}
+		for _, op := range []ops.Op{ops.FFT, ops.IRFFT} {
+			in := &ops.Instr{Op: op, Attrs: [][]int{{n}, {1}, {0}}, Outs: []ops.Result{{Type: typ}}}
+			if got := InStead(in, []ops.Type{typ}); got != want {
+				t.Errorf("%v of %d: %v, want %v", op, n, got, want)
+			}
+		}
+	}
+}

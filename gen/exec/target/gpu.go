@@ -20,6 +20,7 @@ func GPU() *synth.Target {
 	for _, d := range []ops.DType{ops.BF16, ops.F16, ops.S8, ops.U8} {
 		t.Matrices = append(t.Matrices, synth.Matrix{Type: d, M: 16, N: 16, K: 32 / d.Size()})
 	}
+	t.Alike = t.Matrices
 	return t
 }
 

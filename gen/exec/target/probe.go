@@ -51,8 +51,46 @@ func Probe(d *vulkan.Device) (synth.Target, error) {
 		if err == nil && t.Halves && t.Float16 {
 			t.RoundHalf, err = roundsHalf(d, t)
 		}
+		if err == nil {
+			t.Alike, err = Alike(d, &t)
+		}
 	}
 	return t, err
+}
+
+// Alike lists the shapes of matrix hardware of a target of which an invocation has the same elements of an operand as
+// of a matrix of sums.
+func Alike(d *vulkan.Device, t *synth.Target) ([]synth.Matrix, error) {
+	var list []synth.Matrix
+	for _, m := range t.Matrices {
+		plan, ok, err := synth.AlikePlan(m, t)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		word, err := d.Alloc(4)
+		if err != nil {
+			return nil, err
+		}
+		defer word.Free()
+		s := d.Stream()
+		if err := s.Upload(word, 0, make([]byte, 4)); err != nil {
+			return nil, err
+		}
+		if err := dispatch(d, s, plan, []*vulkan.Buffer{word}); err != nil {
+			return nil, fmt.Errorf("probe matrices of %v on %s: %w", m.Type, d.Info().Name, err)
+		}
+		got, err := read(d, s, word)
+		if err != nil {
+			return nil, err
+		}
+		if got[0] == 1 {
+			list = append(list, m)
+		}
+	}
+	return list, nil
 }
 
 // exponential reports whether the device's own exponential and inverse root give a tanh

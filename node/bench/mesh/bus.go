@@ -92,18 +92,18 @@ func (w route) row(what string, devices, n int, took time.Duration) Row {
 		Queue: w.queue, Memory: w.memory, Depth: w.depth}
 }
 
-// lane is one direction of a route of a device.
-type lane struct {
+// direction is one of the two directions of a route of a device.
+type direction struct {
 	dev       *vulkan.Device
 	stream    *vulkan.Stream
 	up        bool
 	own, host *vulkan.Buffer
-	mem       *vulkan.HostMemory // of host where it is imported by this lane alone
+	mem       *vulkan.HostMemory // of host where it is imported by this direction alone
 }
 
-// open returns the lane of a device in one direction. mem is the memory that it imports, nil for memory of its own.
-func (s *Side) open(w route, up bool, mem *vulkan.HostMemory) (l *lane, err error) {
-	l = &lane{dev: s.dev, up: up}
+// open returns one direction of a route of a device. mem is the memory that it imports, nil for memory of its own.
+func (s *Side) open(w route, up bool, mem *vulkan.HostMemory) (l *direction, err error) {
+	l = &direction{dev: s.dev, up: up}
 	n := w.bytes * w.depth
 	if w.queue == "copy" || w.queue == "mixed" && !up || w.queue == "reverse" && up {
 		l.stream = s.dev.CopyStream(map[bool]int{false: 0, true: 1}[up])
@@ -129,7 +129,7 @@ func (s *Side) open(w route, up bool, mem *vulkan.HostMemory) (l *lane, err erro
 	return l, nil
 }
 
-func (l *lane) close() {
+func (l *direction) close() {
 	for _, b := range []*vulkan.Buffer{l.own, l.host} {
 		if b != nil {
 			b.Free()
@@ -142,7 +142,7 @@ func (l *lane) close() {
 }
 
 // record records the copy of a chunk.
-func (l *lane) record(w route, k int) error {
+func (l *direction) record(w route, k int) error {
 	at := k % w.depth * w.bytes
 	from, to := l.own, l.host
 	if l.up {
@@ -151,9 +151,9 @@ func (l *lane) record(w route, k int) error {
 	return l.stream.Copy(vulkan.Arg{Buffer: to, Offset: at}, vulkan.Arg{Buffer: from, Offset: at}, w.bytes)
 }
 
-// lanes opens the lanes of a route on a device. Kernels of both directions are in one stream, so that they run at the
+// directions opens those of a route on a device. Kernels of both directions are in one stream, so that they run at the
 // same time.
-func (s *Side) lanes(w route) (list []*lane, err error) {
+func (s *Side) directions(w route) (list []*direction, err error) {
 	for _, up := range []bool{false, true} {
 		if w.what == "down" && up || w.what == "up" && !up {
 			continue
@@ -172,16 +172,16 @@ func (s *Side) lanes(w route) (list []*lane, err error) {
 
 // move measures a route on several devices at once.
 func (all Sides) move(ctx context.Context, r *report, w route, least time.Duration) error {
-	var lanes []*lane
+	var directions []*direction
 	defer func() {
-		for _, l := range lanes {
+		for _, l := range directions {
 			l.close()
 		}
 	}()
-	var groups [][]*lane // each of one stream
+	var groups [][]*direction // each of one stream
 	for _, s := range all {
-		list, err := s.lanes(w)
-		lanes = append(lanes, list...)
+		list, err := s.directions(w)
+		directions = append(directions, list...)
 		if err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (all Sides) move(ctx context.Context, r *report, w route, least time.Durati
 			if n := len(groups); n > 0 && groups[n-1][0].stream == l.stream {
 				groups[n-1] = append(groups[n-1], l)
 			} else {
-				groups = append(groups, []*lane{l})
+				groups = append(groups, []*direction{l})
 			}
 		}
 	}
@@ -211,9 +211,9 @@ func (all Sides) move(ctx context.Context, r *report, w route, least time.Durati
 	return r.add(w.row(w.what, len(all), counts[slow], times[slow]))
 }
 
-// pump moves chunks for a time, by the lanes of one stream.
-func (w route) pump(ctx context.Context, lanes []*lane, least time.Duration) (n int, took time.Duration, err error) {
-	dev, stream := lanes[0].dev, lanes[0].stream
+// pump moves chunks for a time, by the directions of one stream.
+func (w route) pump(ctx context.Context, directions []*direction, least time.Duration) (n int, took time.Duration, err error) {
+	dev, stream := directions[0].dev, directions[0].stream
 	var sent []vulkan.Ticket
 	var start time.Time
 	for k := 0; ; k++ {
@@ -229,7 +229,7 @@ func (w route) pump(ctx context.Context, lanes []*lane, least time.Duration) (n 
 		case k > 2*w.depth && now.Sub(start) >= least:
 			return k - 2*w.depth, now.Sub(start), nil
 		}
-		for _, l := range lanes {
+		for _, l := range directions {
 			if err := l.record(w, k); err != nil {
 				return 0, 0, err
 			}
@@ -264,8 +264,8 @@ func (all Sides) relays(ctx context.Context, r *report, w route, least time.Dura
 	return r.add(w.row(w.relayName(), 2, counts[slow], times[slow]))
 }
 
-// pair opens the lanes of a relay over memory that both devices import.
-func (w route) pair(from, to *Side, mem *vulkan.HostMemory) (down, up *lane, err error) {
+// pair opens the directions of a relay over memory that both devices import.
+func (w route) pair(from, to *Side, mem *vulkan.HostMemory) (down, up *direction, err error) {
 	if down, err = from.open(w, false, mem); err != nil {
 		return nil, nil, err
 	}
@@ -286,7 +286,7 @@ func (w route) relay(ctx context.Context, from, to *Side, least time.Duration) (
 	defer down.close()
 	defer up.close()
 	free, full, failed := make(chan int, w.depth), make(chan int, w.depth), make(chan error, 2*w.depth+2)
-	step := func(l *lane, k int, next chan int) {
+	step := func(l *direction, k int, next chan int) {
 		err := l.record(w, k)
 		var ticket vulkan.Ticket
 		if err == nil {

@@ -45,8 +45,8 @@ func Open(names []string, copyQueues [][2]int, options *schedule.Options) (Sides
 	host, work := memory.NewHost(0), sched.NewPool(0)
 	meshes := mesh.NewMeshes(work)
 	if options != nil {
-		meshes.Options = func(op ops.Op, ranks int, alike bool) schedule.Options {
-			if o := schedule.Best(op, ranks, alike); op != ops.AllReduce || !alike || options.Way == schedule.Swapped && ranks != 2 {
+		meshes.Options = func(op ops.Op, ranks, bytes int, alike bool) schedule.Options {
+			if o := schedule.Best(op, ranks, bytes, alike); op != ops.AllReduce || !alike || options.Way == schedule.Swapped && ranks != 2 {
 				return o
 			}
 			return *options

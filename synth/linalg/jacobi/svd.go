@@ -31,6 +31,11 @@ func LowerSVD(j *factor.Job) {
 	work := j.Fresh(m, n)
 	back := j.Scaled(work, from, m, n)
 	f := qr.Factor(j, work, m, n)
+	if n == 1 {
+		vectorSVD(j, f, work, back, left, right, m, cols)
+		upright(j, u, vh, s[len(s)-2], s[len(s)-1], k, full)
+		return
+	}
 	x, lengths := orthogonal(j, work, n)
 	order := order(j, lengths, n)
 	sorted, one := j.Fresh(n, 1), ones(j)
@@ -46,6 +51,22 @@ func LowerSVD(j *factor.Job) {
 	j.Multiply(factor.BlockProduct{A: q, B: vectors, C: left, M: m, N: n, K: n})
 	j.Copy(left.From(0, n), q.From(0, n), m, cols-n)
 	upright(j, u, vh, s[len(s)-2], s[len(s)-1], k, full)
+}
+
+// vectorSVD appends the decomposition of a vector, whose reflection to r is all of it: nothing is rotated.
+func vectorSVD(j *factor.Job, f *qr.QR, r, back, left, right factor.Matrices, m, cols int) {
+	length, q := j.Fresh(1, 1), j.Fresh(m, cols)
+	j.Each(factor.Elementwise{Name: "magnitude", To: length, From: []factor.Matrices{r}, M: 1, N: 1,
+		F: func(x factor.Arith, _, _ kernel.Value, from []kernel.Value) kernel.Value { return x.Abs(from[0]) }})
+	sortedValues(j, j.Result(1, 1, 1), length, back, 1, noise(j, 1, m))
+	f.Form(q, cols)
+	r.Row, r.Col = 0, 0 // its first element, for all
+	j.Each(factor.Elementwise{Name: "oriented vector", To: left, From: []factor.Matrices{q, r}, M: m, N: 1,
+		F: func(x factor.Arith, _, _ kernel.Value, from []kernel.Value) kernel.Value {
+			return x.Mul(from[0], x.Phase(from[1]))
+		}})
+	j.Copy(left.From(0, 1), q.From(0, 1), m, cols-1)
+	j.Unit(right, 1, 1)
 }
 
 // inverse appends the inverses of lengths; 0 for those that are rounding errors

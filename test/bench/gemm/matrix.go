@@ -46,14 +46,17 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 			if !o.tiles || shares > 1 && (p.M*p.N > 1<<20 || p.K < 1024) {
 				continue
 			}
-			plan, err := gemm.WithMatrixTile(p, c, shares, &r.Target)
-			if errors.Is(err, gemm.ErrTooLarge) {
-				continue
-			}
-			if err != nil {
+			if list, err = tileOf(list, r, p, c, shares, gemm.Rest{}); err != nil {
 				return 0, err
 			}
-			list = append(list, candidate{name: fmt.Sprintf("%v /%d", c, shares), plan: plan})
+		}
+		for _, rest := range gemm.RestOf(p, c, &r.Target) {
+			if !o.tiles {
+				continue
+			}
+			if list, err = tileOf(list, r, p, c, 1, rest); err != nil {
+				return 0, err
+			}
 		}
 	}
 	for _, c := range list {
@@ -76,4 +79,17 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 			ready.Seconds()*1e3, verdict)
 	}
 	return wrong, nil
+}
+
+// tileOf appends the plan with a tile, if the product takes it.
+func tileOf(list []candidate, r *device.Runner, p gemm.Problem, c gemm.MatrixTile, shares int, rest gemm.Rest) ([]candidate, error) {
+	plan, err := gemm.WithMatrixTile(p, c, shares, rest, &r.Target)
+	if errors.Is(err, gemm.ErrTooLarge) {
+		return list, nil
+	}
+	name := fmt.Sprintf("%v /%d", c, shares)
+	if rest.Tiles > 0 {
+		name = fmt.Sprintf("%v, last %d /%d", c, rest.Tiles, rest.Shares)
+	}
+	return append(list, candidate{name: name, plan: plan}), err
 }

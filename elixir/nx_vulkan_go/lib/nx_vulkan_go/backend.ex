@@ -115,8 +115,9 @@ defmodule NxVulkanGo.Backend do
   alias NxVulkanGo.Session.Tracker
 
   @doc false
-  # A value of a session; or, where id is nil, a small tensor of this VM: see Literal.
-  defstruct [:session, :id, :token, :keeper, :type, :shape, :literal, options: []]
+  # A value of a session; or, where id is nil, a small tensor of this VM: see Literal. Replicas are the same value in
+  # other sessions: see Compiler.DataParallel.
+  defstruct [:session, :id, :token, :keeper, :type, :shape, :literal, options: [], replicas: []]
 
   @type t :: %__MODULE__{}
 

@@ -90,6 +90,14 @@ defmodule NxVulkanGo.Compiler do
   The servers have the same version and the same cookie, and reach each other by their names. A session is in one mesh at a time, so
   functions that run at the same time and share a device have the same places.
 
+  With `data_parallel: n` an ordinary function runs on n devices, or on the first n places: the tensors of its first argument are divided along
+  their first dimension, and results are those of the whole. A result that is an argument of the next call stays on all
+  devices. So a training loop of Axon divides its batches:
+
+      Axon.Loop.run(loop, batches, %{}, compiler: NxVulkanGo, data_parallel: 2)
+
+  Where the rows of a batch cannot be divided by n, the call runs on one device. Random numbers are those of the whole batch.
+
   ## Branches
 
   A value that only one branch of a `cond` needs is computed in that branch. A value that
@@ -97,7 +105,7 @@ defmodule NxVulkanGo.Compiler do
   """
 
   alias Nx.Defn.{Composite, Evaluator}
-  alias NxVulkanGo.Compiler.{Cache, Program, Run, Shard, Sharding}
+  alias NxVulkanGo.Compiler.{Cache, DataParallel, Program, Run, Shard, Sharding}
   alias NxVulkanGo.{Explanation, Fallback, Options, Session, Telemetry}
   alias NxVulkanGo.Session.{Mesh, Registry}
 
@@ -112,6 +120,15 @@ defmodule NxVulkanGo.Compiler do
   def jit(key, vars, fun, args_list, options) do
     own = Options.compiler!(options)
 
+    if n = DataParallel.devices!(own, vars) do
+      shard = divided(key, vars, fun, n, own)
+      for args <- args_list, do: DataParallel.run(shard, vars, args, own)
+    else
+      jit(key, vars, fun, args_list, options, DataParallel.alone(own))
+    end
+  end
+
+  defp jit(key, vars, fun, args_list, options, own) do
     case compiled(key, vars, fun, own) do
       %Program{} = program ->
         for args <- args_list, do: Run.run(program, args, own)
@@ -126,6 +143,15 @@ defmodule NxVulkanGo.Compiler do
   def compile(key, vars, fun, options) do
     own = Options.compiler!(options)
 
+    if n = DataParallel.devices!(own, vars) do
+      shard = divided(key, vars, fun, n, own)
+      fn args_list -> for args <- args_list, do: DataParallel.run(shard, vars, args, own) end
+    else
+      compile(key, vars, fun, options, DataParallel.alone(own))
+    end
+  end
+
+  defp compile(key, vars, fun, options, own) do
     case compiled(key, vars, fun, own) do
       %Program{} = program ->
         fn args_list -> for args <- args_list, do: Run.run(program, args, own) end
@@ -146,6 +172,22 @@ defmodule NxVulkanGo.Compiler do
     end)
   end
 
+  # As compiled/4, over several devices.
+  defp divided(key, vars, fun, n, own) do
+    cached = {key, types(vars), names(own), {:data_parallel, n}, own[:server], Mesh.layout!(own)}
+
+    Cache.fetch(cached, fn ->
+      Telemetry.span([:compile], %{function: key}, fn ->
+        fun.(vars) |> build(names(own), []) |> program!() |> DataParallel.divide!(vars, n, own)
+      end)
+    end)
+  end
+
+  defp program!(%Program{} = program), do: program
+
+  defp program!({:unsupported, reason}),
+    do: raise(ArgumentError, "the function cannot be sharded: #{reason}")
+
   @doc false
   def shard_jit(key, mesh, vars, fun, args_list, options) do
     {shardings, vars} = Sharding.parse!(mesh, options[:input_shardings], vars)
@@ -160,13 +202,7 @@ defmodule NxVulkanGo.Compiler do
     shard =
       Cache.fetch(cached, fn ->
         Telemetry.span([:compile], %{function: key}, fn ->
-          case build(fun.(vars), names(own), []) do
-            %Program{} = program ->
-              Shard.divide!(program, mesh, shardings, own)
-
-            {:unsupported, reason} ->
-              raise ArgumentError, "the function cannot be sharded: #{reason}"
-          end
+          fun.(vars) |> build(names(own), []) |> program!() |> Shard.divide!(mesh, shardings, own)
         end)
       end)
 

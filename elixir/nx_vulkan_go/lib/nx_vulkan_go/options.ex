@@ -9,7 +9,7 @@ defmodule NxVulkanGo.Options do
 
   ## Options of the compiler
 
-  `compiler: NxVulkanGo` takes `:server`, `:device`, `:hooks` and `:callback_timeout`, and for
+  `compiler: NxVulkanGo` takes `:server`, `:device`, `:hooks`, `:callback_timeout` and `:data_parallel`, and for
   `Nx.Defn.shard_jit/3` `:input_shardings` and `:places`.
   `NxVulkanGo.explain/3` takes `:profile`, `:target`, `:mesh` and `:input_shardings` as well. Options of other libraries are known and
   ignored, so that a program can change its compiler and nothing else:
@@ -38,7 +38,7 @@ defmodule NxVulkanGo.Options do
   alias NxVulkanGo.Configuration
 
   @backend [:device, :server]
-  @compiler [:device, :server, :hooks, :callback_timeout, :places]
+  @compiler [:device, :server, :hooks, :callback_timeout, :places, :data_parallel]
   @explain [:profile, :target, :mesh, :input_shardings | @compiler]
 
   @ignored [:compiler, :on_conflict, :batch_keys, :max_concurrency, :garbage_collect] ++

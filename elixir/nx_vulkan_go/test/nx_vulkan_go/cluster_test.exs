@@ -65,15 +65,18 @@ defmodule NxVulkanGo.ClusterTest do
 
     ask = fn count ->
       1..count
-      |> Task.async_stream(fn i ->
-        batch = Nx.Batch.stack([Nx.tensor([i], backend: Nx.BinaryBackend)])
+      |> Task.async_stream(
+        fn i ->
+          batch = Nx.Batch.stack([Nx.tensor([i], backend: Nx.BinaryBackend)])
 
-        result = Nx.Serving.batched_run({:distributed, name}, batch)
+          result = Nx.Serving.batched_run({:distributed, name}, batch)
 
-        assert [product] = Nx.to_flat_list(result)
-        assert product in [10 * i, 100 * i]
-        div(product, i)
-      end)
+          assert [product] = Nx.to_flat_list(result)
+          assert product in [10 * i, 100 * i]
+          div(product, i)
+        end,
+        timeout: :infinity
+      )
       |> Enum.frequencies_by(&elem(&1, 1))
     end
 

@@ -138,6 +138,9 @@ defmodule NxVulkanGo.OptionsTest do
     label: {["training", :training], [1, <<255>>]},
     allow_shaders: {[true, false], ["yes", 1]},
     matrix: {[:hardware, :ordered], [true, :orderly]},
+    mesh:
+      {[[0, 1], [[server: :nxvk@one], [server: :nxvk@two, device: 3]]],
+       [:one, [], [-1], [[gpu: 0]], [[server: "one"]]]},
     vm_limit: {[0, 128], [-1, "128", :infinity]},
     add_backend_on_inspect: {[true, false], [:no]},
     check_shape_and_type: {[true, false], [:no]}

@@ -56,12 +56,15 @@ defmodule NxVulkanGo.SessionTest do
 
   test "10,000 processes that make three tensors each leave nothing", %{place: place} do
     1..10_000
-    |> Task.async_stream(fn i ->
-      Nx.default_backend({NxVulkanGo.Backend, place})
-      t = Nx.tensor([i, i])
-      Nx.multiply(Nx.add(t, t), 2)
-      :ok
-    end)
+    |> Task.async_stream(
+      fn i ->
+        Nx.default_backend({NxVulkanGo.Backend, place})
+        t = Nx.tensor([i, i])
+        Nx.multiply(Nx.add(t, t), 2)
+        :ok
+      end,
+      timeout: :infinity
+    )
     |> Stream.run()
 
     await_buffers(place, 0)

@@ -64,11 +64,14 @@ defmodule NxVulkanGo.Clustered do
 
     sums =
       1..count
-      |> Task.async_stream(fn i ->
-        Nx.Serving.batched_run(__MODULE__, Nx.Batch.stack([Nx.tensor([i, i])]))
-        |> Nx.squeeze()
-        |> Nx.to_flat_list()
-      end)
+      |> Task.async_stream(
+        fn i ->
+          Nx.Serving.batched_run(__MODULE__, Nx.Batch.stack([Nx.tensor([i, i])]))
+          |> Nx.squeeze()
+          |> Nx.to_flat_list()
+        end,
+        timeout: :infinity
+      )
       |> Enum.map(&elem(&1, 1))
 
     busy =

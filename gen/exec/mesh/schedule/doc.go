@@ -11,6 +11,11 @@
 // group; each takes the combined parts of the others. So every byte of the operand crosses the bus of a device
 // once in each direction, when there are two, and a step reads and writes over the bus at the same time.
 //
+// Two devices of one kind need no division: each shares its operand and combines both itself, with the same bits (Swapped, or
+// Direct for little). As many bytes cross the bus, in two phases in place of three.
+//
+// The last steps of a schedule read what others have shared, so nobody needs a rank that has been given them.
+//
 // The package knows bytes and offsets, and refuses to know devices, types and how steps are carried out. Start
 // reading at New, then Schedule.Commands.
 package schedule

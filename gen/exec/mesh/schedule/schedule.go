@@ -74,10 +74,19 @@ type Options struct {
 	Chunk int // bytes of an operand that a step moves; 0 picks them by the size of the operand
 }
 
-// Best returns the options that suit a group. alike says that all ranks have the same kind of device: then each
-// may combine for itself, since all get the same bits.
-func Best(op ops.Op, ranks int, alike bool) Options {
-	if op == ops.AllReduce && ranks == 2 && alike {
+// directBytes is how many bytes of operands a rank reads over the bus at most where that has fewer steps: a step takes some
+// ten microseconds beside its bytes.
+const directBytes = 1 << 20
+
+// Best returns the options that suit a collective on operands of so many bytes. alike says that all ranks have the same
+// kind of device: then each may combine for itself, since all get the same bits.
+func Best(op ops.Op, ranks, bytes int, alike bool) Options {
+	switch {
+	case op != ops.AllReduce || !alike:
+		return Options{}
+	case (ranks-1)*bytes <= directBytes:
+		return Options{Way: Direct, Chunk: bytes}
+	case ranks == 2:
 		return Options{Way: Swapped}
 	}
 	return Options{}

@@ -213,7 +213,7 @@ func (sim *simulation) want(op ops.Op, at int) (out []byte) {
 func TestTraffic(t *testing.T) {
 	for n, most := range map[int]float64{2: 1, 4: 1.5, 8: 1.75} {
 		const bytes = 256 << 20
-		s, _ := New(ops.AllReduce, n, bytes, Best(ops.AllReduce, n, true))
+		s, _ := New(ops.AllReduce, n, bytes, Best(ops.AllReduce, n, bytes, true))
 		var read, written int
 		for step := range s.Steps() {
 			for _, c := range s.Commands(step, n-1) {

@@ -33,6 +33,17 @@ defmodule Suites.LivebookTest do
     end
   end
 
+  test "axon_data_parallel.exs has the losses of one device on two, and passes" do
+    path = Path.expand("../../../../elixir/nx_vulkan_go/examples/axon_data_parallel.exs", __DIR__)
+
+    if Code.ensure_loaded?(Axon) do
+      {said, status} = NxVulkanGo.Script.run(path, [])
+      assert {status, said =~ ~r/^PASS/m} == {0, true}, said
+    else
+      IO.puts("::skip axon_data_parallel.exs: no checkout of axon")
+    end
+  end
+
   test "a picture that cannot be drawn is found" do
     sound = %{
       "data" => %{"values" => [%{"a" => 1, "b" => 2.0}]},

@@ -9,7 +9,7 @@ defmodule NxVulkanGo.Compiler.Run do
   alias NxVulkanGo.Backend, as: B
   alias NxVulkanGo.Backend.Eager
   alias NxVulkanGo.{Check, Session, Telemetry, TraceContext}
-  alias NxVulkanGo.Compiler.{Callbacks, Constants, Program, Small}
+  alias NxVulkanGo.Compiler.{Callbacks, Constants, DataParallel, Program, Small}
   alias NxVulkanGo.Session.Registry
   alias NxVulkanGo.Session.Tracker
 
@@ -70,7 +70,7 @@ defmodule NxVulkanGo.Compiler.Run do
   def moved(%T{data: %B{session: %Session{} = other}} = tensor, session, options) do
     if other.server == session.server and other.device == session.device,
       do: tensor,
-      else: Nx.backend_copy(tensor, {B, options})
+      else: DataParallel.replica(tensor, session.pid) || Nx.backend_copy(tensor, {B, options})
   end
 
   def moved(tensor, _session, _options), do: tensor

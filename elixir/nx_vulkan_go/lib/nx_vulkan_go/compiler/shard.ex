@@ -12,13 +12,15 @@ defmodule NxVulkanGo.Compiler.Shard do
   alias NxVulkanGo.Session.Mesh
 
   @enforce_keys [:program, :mesh, :params, :results]
-  defstruct @enforce_keys ++ [layout: nil, notes: [], values: []]
+  defstruct @enforce_keys ++ [layout: nil, whole: false, notes: [], values: []]
 
   @type t :: %__MODULE__{
           # of the whole
           program: Program.t(),
           mesh: Nx.Mesh.t(),
           layout: Mesh.layout(),
+          # each rank gets all of the results
+          whole: boolean,
           # of the parameters of the program
           params: [Sharding.t()],
           # type and shape of the part of each result
@@ -59,6 +61,7 @@ defmodule NxVulkanGo.Compiler.Shard do
       program: program,
       mesh: mesh,
       layout: layout,
+      whole: Keyword.get(options, :whole, false),
       params: given ++ captured,
       results: []
     }
@@ -85,8 +88,9 @@ defmodule NxVulkanGo.Compiler.Shard do
   end
 
   # The program of a rank.
-  defp share(%__MODULE__{program: program, mesh: mesh, params: params}, rank) do
+  defp share(%__MODULE__{program: program, mesh: mesh, params: params} = shard, rank) do
     share = {mesh.shape, rank, params}
+    share = if shard.whole, do: Tuple.insert_at(share, 3, :whole), else: share
     key = :crypto.hash(:sha256, [program.key, :erlang.term_to_binary(share)])
     # A part of a run is not cancelled because its results are garbage: the other ranks need it.
     %{key: key, code: program.code, loops: false, share: share}

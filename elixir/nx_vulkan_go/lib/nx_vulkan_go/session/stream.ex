@@ -25,14 +25,13 @@ defmodule NxVulkanGo.Session.Stream do
   # The message queue must stay on the heap: off the heap the BEAM may reorder the signals
   # of different senders, and a free could overtake the last use of a value.
 
-  alias NxVulkanGo.{Distribution, Error, Ops, Session, Telemetry}
+  alias NxVulkanGo.{Distribution, Error, Session, Telemetry}
 
   alias NxVulkanGo.Session.{
     Cancellation,
-    Compatibility,
-    Label,
     Lease,
     MemoryPressure,
+    Opening,
     ProgramCache,
     Remote,
     Tracker
@@ -46,7 +45,6 @@ defmodule NxVulkanGo.Session.Stream do
   @report_every 8192
 
   @open_timeout 30_000
-  @unknown_memory 8 * 1024 * 1024 * 1024
   # Milliseconds, for each tracker, from the exit of a caller to a sweep: the BEAM frees the
   # caller's heap last, and the sweeps of many exits are joined.
   @exit_delay 10
@@ -88,16 +86,13 @@ defmodule NxVulkanGo.Session.Stream do
   @doc false
   def init(server, device, limits) do
     Process.flag(:trap_exit, true)
-    destination = {:"nxvk_#{device}", server}
-    monitor = Distribution.monitor(destination)
 
-    answer = call(destination, monitor, {:open, options(limits)})
+    case Opening.open({:"nxvk_#{device}", server}, limits, @open_timeout) do
+      {:ok, destination, monitor, opened} ->
+        ready(server, device, destination, monitor, opened)
 
-    with {:ok, opened} <- Compatibility.check(answer, server),
-         {:ok, memory} <- call(destination, monitor, :memory) do
-      ready(server, device, destination, monitor, Map.put(opened, :memory, memory))
-    else
-      {:error, error} -> :proc_lib.init_ack({:error, error})
+      {:error, error} ->
+        :proc_lib.init_ack({:error, error})
     end
   end
 
@@ -109,7 +104,7 @@ defmodule NxVulkanGo.Session.Stream do
       incarnation: opened.incarnation,
       key: opened.key,
       address: Distribution.address(self(), server),
-      counters: Session.new_counters(budget(opened.memory))
+      counters: Session.new_counters(opened.budget)
     }
 
     Tracker.grow(session)
@@ -117,58 +112,6 @@ defmodule NxVulkanGo.Session.Stream do
     Telemetry.execute([:connection, :up], %{count: 1}, metadata(session))
     :proc_lib.init_ack({:ok, self(), session})
     loop(%__MODULE__{session: session, destination: destination, monitor: monitor})
-  end
-
-  defp options(limits) do
-    Map.merge(
-      %{
-        sweep: true,
-        digest: Ops.digest(),
-        label: Label.text(),
-        limit: :infinity,
-        deadline: :infinity
-      },
-      limits
-    )
-  end
-
-  # The bytes that the values of this session may take: its limit, or the memory of the
-  # device. The host device has no known size.
-  defp budget(%{session: session, device: device}) do
-    case {session[:limit], device[:total]} do
-      {limit, _} when is_integer(limit) -> limit
-      {_, total} when is_integer(total) and total > 0 -> total
-      _ -> @unknown_memory
-    end
-  end
-
-  defp call(destination, monitor, request) do
-    ask(destination, {self(), monitor}, request)
-
-    receive do
-      {^monitor, {:ok, reply}} -> {:ok, reply}
-      {^monitor, {:error, error}} -> {:error, Error.from_wire(error)}
-      {:DOWN, ^monitor, _, _, reason} -> {:error, unreachable(destination, reason)}
-    after
-      @open_timeout -> {:error, unreachable(destination, :timeout)}
-    end
-  end
-
-  defp unreachable({name, node}, :noproc) do
-    Error.new(
-      :no_device,
-      "#{node} has no device server #{name}: NxVulkanGo.devices/1 lists its devices. A device that its driver gave up is opened again within seconds"
-    )
-  end
-
-  defp unreachable({name, node}, reason) do
-    Error.gone("#{name} of #{node}", reason)
-  end
-
-  # The server answers `from`; process and tag belong to this VM.
-  defp ask({_, server} = destination, {pid, tag}, request) do
-    from = {Distribution.address(pid, server), Distribution.address(tag, server)}
-    Distribution.send(destination, {:"$gen_call", from, request})
   end
 
   ## The loop
@@ -225,7 +168,7 @@ defmodule NxVulkanGo.Session.Stream do
     ref = make_ref()
     all = :lists.reverse(acc, list)
     request = {:at, session.incarnation, {:then, all, {:describe, id}}}
-    ask(state.destination, {self(), ref}, request)
+    Opening.ask(state.destination, {self(), ref}, request)
     state = %{state | imports: Map.put(state.imports, ref, source)}
     state |> sent(n + length(list)) |> loop()
   end
@@ -250,7 +193,7 @@ defmodule NxVulkanGo.Session.Stream do
   # Instructions that wait are sent with the call, so the caller waits for one message.
   defp message({:call, from, request}, %{session: session} = state, [_ | _] = acc, n, _bytes) do
     request = {:at, session.incarnation, {:then, :lists.reverse(acc), request}}
-    ask(state.destination, from, request)
+    Opening.ask(state.destination, from, request)
     state |> sent(n) |> loop()
   end
 
@@ -290,7 +233,7 @@ defmodule NxVulkanGo.Session.Stream do
   defp report(%{session: session} = state) do
     ref = make_ref()
     request = {:at, session.incarnation, :barrier}
-    ask(state.destination, {self(), ref}, request)
+    Opening.ask(state.destination, {self(), ref}, request)
     reports = Map.put(state.reports, ref, Session.read_progress(session))
     %{state | unreported: 0, reports: reports}
   end
@@ -299,7 +242,7 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp handle(state, {:call, from, request}) do
     request = {:at, state.session.incarnation, request}
-    ask(state.destination, from, request)
+    Opening.ask(state.destination, from, request)
     %{state | active: true}
   end
 

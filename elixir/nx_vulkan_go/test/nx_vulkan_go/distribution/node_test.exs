@@ -91,7 +91,8 @@ defmodule NxVulkanGo.Distribution.NodeTest do
         Nx.multiply(Nx.add(t, t), 2)
         :ok
       end,
-      max_concurrency: 100
+      max_concurrency: 100,
+      timeout: :infinity
     )
     |> Stream.run()
 

@@ -133,7 +133,8 @@ defmodule NxVulkanGo.Session.TrackerTest do
           all = for i <- 1..200, do: {i + 1, Nx.add(one, i)}
           Enum.take_every(all, seed)
         end,
-        max_concurrency: 8
+        max_concurrency: 8,
+        timeout: :infinity
       )
       |> Enum.flat_map(fn {:ok, kept} -> kept end)
 
@@ -152,14 +153,17 @@ defmodule NxVulkanGo.Session.TrackerTest do
     trimmer = spawn_link(fn -> trim_again_and_again(session) end)
 
     1..8
-    |> Task.async_stream(fn _ ->
-      Nx.default_backend({NxVulkanGo.Backend, place})
+    |> Task.async_stream(
+      fn _ ->
+        Nx.default_backend({NxVulkanGo.Backend, place})
 
-      for _ <- 1..2_000 do
-        assert :ok = Nx.backend_deallocate(Nx.tensor([1, 2, 3, 4]))
-        :erlang.garbage_collect()
-      end
-    end)
+        for _ <- 1..2_000 do
+          assert :ok = Nx.backend_deallocate(Nx.tensor([1, 2, 3, 4]))
+          :erlang.garbage_collect()
+        end
+      end,
+      timeout: :infinity
+    )
     |> Stream.run()
 
     await_buffers(place, 0)
