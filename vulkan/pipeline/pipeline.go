@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"sync"
 
 	"nxvk/vulkan/adapter"
 	"nxvk/vulkan/logical"
@@ -67,9 +68,20 @@ func (c *Compiler) Compile(name string, code []uint32, l Layout) (*Pipeline, err
 	return p, nil
 }
 
+// compiling is held while a driver compiles that does so one kernel at a time. With NVIDIA's 580.159 on an H200, four
+// goroutines that make pipelines while a stream runs them got code with other constants than they gave, within 130 to 250
+// pipelines: wrong numbers, or loops that hang the device. One goroutine made 3,000 without a fault. Neither a pipeline
+// cache nor the destruction of pipelines made a difference (TestPipelinesComeAndGo). The lock is for all devices of the
+// process, since they share the compiler.
+var compiling sync.Mutex
+
 // create has the driver compile the kernel, for dispatches that begin at workgroup 0 or,
 // with base, anywhere.
 func (p *Pipeline) create(cache *driverCache, base bool) (vk.Pipeline, vk.Result) {
+	if p.c.d.Info.OneCompiler {
+		compiling.Lock()
+		defer compiling.Unlock()
+	}
 	return vk.CreateComputePipeline(p.c.d.VK, &vk.PipelineInfo{
 		Code: p.code, Layout: p.shape.layout, Cache: cache.handle, Spec: p.layout.Spec,
 		Subgroup: uint32(p.layout.SubgroupSize), Base: base,

@@ -50,6 +50,8 @@ type Cache struct {
 	retired    []*vulkan.Pipeline // that nobody will use again
 	warming    []*Kernel          // the device is to make machine code of them
 	saving     bool               // pipelines will be saved
+	toMake     []making           // pipelines that wait for the compiler, in their order
+	inMaking   int                // pipelines that are being compiled
 	busy       int                // pipelines that are being warmed or destroyed
 	key        []byte             // scratch
 }
@@ -136,9 +138,11 @@ func (c *Cache) FreeRetired() {
 	list := c.retired
 	c.retired = nil
 	c.busy++
-	c.cfg.Device.Notify(ticket, func(error) {
-		for _, p := range list {
-			p.Free()
+	c.cfg.Device.Notify(ticket, func(err error) {
+		if err == nil { // else the device is lost or being closed, and may still use them: it destroys what it has
+			for _, p := range list {
+				p.Free()
+			}
 		}
 		c.cfg.Post(func() { c.busy-- })
 	})

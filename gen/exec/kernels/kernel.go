@@ -3,6 +3,7 @@ package kernels
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/lru"
@@ -137,23 +138,50 @@ func (c *Cache) Compile(k *Kernel) {
 	}
 }
 
+// making is a kernel whose pipeline has been asked for.
+type making struct {
+	kernel *Kernel
+	name   string
+	code   []uint32
+	layout vulkan.Layout
+}
+
 func (c *Cache) compile(k *Kernel, name string, code []uint32, layout vulkan.Layout) {
 	k.asked = true
-	var pipe *vulkan.Pipeline
-	c.cfg.Aside(WorkPipeline, func(*sched.Worker) (err error) {
-		pipe, err = c.cfg.Device.Pipeline(name, code, layout)
-		return err
-	}, func(err error) {
-		k.pipe, k.err, k.done = pipe, err, true
-		if Refused(err) && k.Kernel != nil { // who brought code of their own are told themselves
-			c.cfg.Refused(k)
-		}
-		then := k.then
-		k.then = nil
-		for _, f := range then {
-			f()
-		}
-	})
+	c.toMake = append(c.toMake, making{k, name, code, layout})
+	c.makeNext()
+}
+
+// makeNext has the pipelines made that were asked for: all at once, or one after the other where the driver compiles one
+// kernel at a time.
+func (c *Cache) makeNext() {
+	for len(c.toMake) > 0 && (c.inMaking == 0 || !c.cfg.Device.Info().OneCompiler) {
+		m := c.toMake[0]
+		c.toMake = slices.Delete(c.toMake, 0, 1)
+		c.inMaking++
+		var pipe *vulkan.Pipeline
+		c.cfg.Aside(WorkPipeline, func(*sched.Worker) (err error) {
+			pipe, err = c.cfg.Device.Pipeline(m.name, m.code, m.layout)
+			return err
+		}, func(err error) {
+			c.inMaking--
+			c.made(m.kernel, pipe, err)
+			c.makeNext()
+		})
+	}
+}
+
+// made notes the pipeline of a kernel, or why there is none.
+func (c *Cache) made(k *Kernel, pipe *vulkan.Pipeline, err error) {
+	k.pipe, k.err, k.done = pipe, err, true
+	if Refused(err) && k.Kernel != nil { // who brought code of their own are told themselves
+		c.cfg.Refused(k)
+	}
+	then := k.then
+	k.then = nil
+	for _, f := range then {
+		f()
+	}
 }
 
 // Ready returns the first kernel of a plan that the device cannot run at once, nil where it can run all. All are asked
