@@ -8,7 +8,7 @@ import (
 // wholeTerms copies the operands of a product whose rows along k are no whole vectors, where that pays. Terms of zero
 // fill k up, at its end: they leave every sum as it is.
 func (d *Builder) wholeTerms(p *gemm.Problem, a, b *lowering.Ref) error {
-	if !dense(p) || !p.WholeTerms(GEMMTarget(d.Target)) {
+	if !d.dense(p) || !p.WholeTerms(GEMMTarget(d.Target)) {
 		return nil
 	}
 	vector := 16 / p.Type.Size()
@@ -24,7 +24,7 @@ func (d *Builder) wholeTerms(p *gemm.Problem, a, b *lowering.Ref) error {
 }
 
 // dense reports whether operands that lie across k have nothing between their rows.
-func dense(p *gemm.Problem) bool {
+func (d *Builder) dense(p *gemm.Problem) bool {
 	return (p.A.Col == 1 || p.A.Row == 1 && p.A.Col == p.M) && (p.B.Row == 1 || p.B.Col == 1 && p.B.Row == p.N)
 }
 
