@@ -72,9 +72,6 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	if err := d.AlignRows(&p, &a.Ref, &b.Ref); err != nil {
 		return nil, err
 	}
-	if err := d.wholeTerms(&p, &a.Ref, &b.Ref); err != nil {
-		return nil, err
-	}
 	plan, err := gemm.New(p, GEMMTarget(t))
 	return d.Plan, d.AddResult(plan, err, a.Ref, b.Ref)
 }
