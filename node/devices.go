@@ -89,7 +89,7 @@ func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
 		return t, err
 	}
 	t, err = target.Probe(d)
-	t.Off = off
+	t.Off = off | synth.Unproven
 	c.restrict(&t)
 	return t, err
 }

@@ -34,7 +34,7 @@ const (
 
 // abreast has small independent fusions carried out by one kernel, in the order of the list.
 func (f *partitioner) abreast(list []fusion.Fusion) []fusion.Fusion {
-	if f.t.CPU || !f.t.Allows(lowering.RuleHorizontal) {
+	if f.t.CPU || !f.t.Allows(lowering.RuleAbreast) {
 		return list
 	}
 	place := map[ops.ID]int{} // where a value is made
@@ -154,7 +154,7 @@ func (f *partitioner) sideBySide(parts []fusion.Fusion) (u fusion.Fusion, ok boo
 	u.Abreast = parts
 	u.GatherAbreast()
 	if parts[0].Why != nil {
-		u.Why = &fusion.Why{Rules: lowering.RuleHorizontal}
+		u.Why = &fusion.Why{Rules: lowering.RuleAbreast}
 		for i := range parts {
 			u.Why.Rules |= parts[i].Why.Rules
 			for _, e := range parts[i].Why.Ends {

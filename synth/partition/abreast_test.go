@@ -99,7 +99,7 @@ func TestRandomAbreast(t *testing.T) {
 				abreast++
 			}
 		}
-		apart := synthtest.Without(synthtest.GPU, lowering.RuleHorizontal)
+		apart := synthtest.Without(synthtest.GPU, lowering.RuleAbreast)
 		g.Carry(synthtest.GPU, fusions, got)
 		g.Carry(apart, synth.Fuse(&g.Graph, apart), want)
 		for _, id := range g.Keep {

@@ -34,7 +34,7 @@ func TestChains(t *testing.T) {
 	for _, c := range []struct {
 		without lowering.Rules
 		want    int
-	}{{0, 7}, {lowering.RuleChains, 10}, {lowering.RuleHorizontal, 10}, {lowering.RuleChains | lowering.RuleHorizontal, 14}} {
+	}{{0, 7}, {lowering.RuleChains, 10}, {lowering.RuleAbreast, 10}, {lowering.RuleChains | lowering.RuleAbreast, 14}} {
 		if n := count(synthtest.Without(synthtest.GPU, c.without)); n != c.want {
 			t.Errorf("%d dispatches without %q; want %d", n, c.without, c.want)
 		}

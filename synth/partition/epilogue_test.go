@@ -216,9 +216,12 @@ func TestEpilogueDispatches(t *testing.T) {
 
 // Every kernel of package shaders stores its results, one by one and in vectors,
 // through functions that an epilogue can take the place of. Those of attention have
-// functions for logits and their mask instead.
+// functions for logits and their mask instead, and the trial of matrix hardware has no epilogue.
 func TestStores(t *testing.T) {
 	for _, v := range shaders.Variants() {
+		if v.Source == "matrix_alike.comp" {
+			continue
+		}
 		code, err := shaders.Code(v.Name)
 		if err != nil {
 			t.Fatal(err)
@@ -239,7 +242,7 @@ func TestStores(t *testing.T) {
 				}
 			}
 		}
-		if strings.HasPrefix(v.Source, "matrix") || v.Source == "gemm_single.comp" || v.Source == "gemm_double.comp" {
+		if strings.HasPrefix(v.Source, "matrix") && v.Source != "matrix_rest.comp" || v.Source == "gemm_single.comp" || v.Source == "gemm_double.comp" {
 			want = append(want, spirv.Stored{Vectors: 4, Elements: vector})
 		}
 		if got := spirv.Stores(code); !slices.Equal(got, want) {

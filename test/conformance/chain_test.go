@@ -25,7 +25,7 @@ func TestChains(t *testing.T) {
 		}
 		gpu.Addresses, gpu.CPU = true, false
 	}
-	apart := *synthtest.Without(&gpu, lowering.RuleChains|lowering.RuleHorizontal)
+	apart := *synthtest.Without(&gpu, lowering.RuleChains|lowering.RuleAbreast)
 	d, plain := exectest.NewFor(device, gpu, -1), exectest.NewFor(device, apart, -1)
 	defer d.Close()
 	defer plain.Close()
