@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -260,6 +261,38 @@ func TestHang(t *testing.T) {
 		t.Errorf("got %d, want 7", got)
 	}
 	t.Logf("computed after %v", time.Since(start))
+}
+
+// TestPollAtClose polls submissions from several goroutines while their device closes.
+func TestPollAtClose(t *testing.T) {
+	for range 40 {
+		d := openTest(t, Options{})
+		p, s := affine(t, d, false), d.Stream()
+		a, b := must(d.Alloc(4096))(t), must(d.Alloc(4096))(t)
+		var tickets []Ticket
+		for range 16 {
+			if err := s.Dispatch(p, []Arg{WriteOnly(b), ReadOnly(a)}, affinePush(64, 1, 1), 1, 1, 1); err != nil {
+				t.Fatal(err)
+			}
+			tickets = append(tickets, must(s.Submit())(t))
+		}
+		var polls sync.WaitGroup
+		var stop atomic.Bool
+		for range 4 {
+			polls.Go(func() {
+				for !stop.Load() {
+					for _, ticket := range tickets {
+						d.Done(ticket)
+					}
+				}
+			})
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		stop.Store(true)
+		polls.Wait()
+	}
 }
 
 // TestRealLoss makes a kernel write where no memory is. It runs only when

@@ -100,7 +100,9 @@ func (q *Scheduler) Close() {
 		}
 		t.busy = nil
 		t.done.Store(t.submitted)
+		t.using.Lock()
 		vk.DestroySemaphore(q.d.VK, t.semaphore)
+		t.using.Unlock()
 	}
 	for _, c := range q.spare {
 		vk.DestroyRecorder(q.d.VK, c.vk)

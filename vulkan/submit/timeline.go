@@ -2,6 +2,7 @@ package submit
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,7 @@ type timeline struct {
 	index     int
 	queue     int // of the device
 	semaphore vk.Semaphore
+	using     sync.RWMutex  // held by who asks the driver for the semaphore, and by Close, which destroys it
 	sent      atomic.Uint64 // highest value that a submission may signal
 	done      atomic.Uint64 // highest value seen
 	doneAt    atomic.Int64  // when it was first seen, in Unix nanoseconds
@@ -63,10 +65,10 @@ func (t *timeline) poll() (uint64, error) {
 	if err := t.q.d.Lost(); err != nil {
 		return 0, err
 	}
-	if t.q.closed.Load() {
+	v, r, open := t.value()
+	if !open {
 		return 0, logical.ErrClosed
 	}
-	v, r := vk.GetSemaphoreCounterValue(t.q.d.VK, t.semaphore)
 	if r == vk.Success && v > t.sent.Load() {
 		r = vk.ErrorDeviceLost
 	}
@@ -83,6 +85,17 @@ func (t *timeline) poll() (uint64, error) {
 			return v, nil
 		}
 	}
+}
+
+// value asks the driver for the semaphore's value, while the scheduler is open.
+func (t *timeline) value() (v uint64, r vk.Result, open bool) {
+	t.using.RLock()
+	defer t.using.RUnlock()
+	if t.q.closed.Load() {
+		return 0, vk.Success, false
+	}
+	v, r = vk.GetSemaphoreCounterValue(t.q.d.VK, t.semaphore)
+	return v, r, true
 }
 
 // sleep blocks in the driver until the timeline is at a value, or for waitSlice.
