@@ -93,7 +93,7 @@ func (l *logits) at(scores []kernel.Value, from kernel.Value) ([]kernel.Value, e
 	var keyAt [][]kernel.Value
 	last := l.Sub(l.keys, l.Index(1))
 	for k := range keysPer {
-		key := l.Add(from, l.Add(l.x, l.Index(k*across)))
+		key := l.Add(from, l.Add(l.X, l.Index(k*across)))
 		inside = append(inside, l.IsLess(key, l.keys))
 		keyAt = append(keyAt, l.coordinates(columns, l.Min(key, last)))
 	}
@@ -111,8 +111,8 @@ func (l *logits) at(scores []kernel.Value, from kernel.Value) ([]kernel.Value, e
 		}
 	}
 	var failed error
-	points := l.each(l.job.perRow, scores, func(i kernel.Value, scores []kernel.Value) []kernel.Value {
-		row := l.Add(l.first, l.Add(l.Mul(l.y, l.Index(l.job.perRow)), i))
+	points := l.Each(l.job.perRow, scores, func(i kernel.Value, scores []kernel.Value) []kernel.Value {
+		row := l.Add(l.first, l.Add(l.Mul(l.Y, l.Index(l.job.perRow)), i))
 		rowAt := l.coordinates(rows, l.Min(row, l.Sub(l.queries, l.Index(1))))
 		values, err := fused.Evaluate(l.job.dag, l.Emitter, l.job.dag.Outs[0], keysPer, func(s, k int) []kernel.Value {
 			if l.job.sources[s].Kind == codegen.FromContraction {

@@ -170,7 +170,7 @@ func (w *writer) giveCover() error {
 // bf16 are absorbed by it, those of f16 are taken to be less than half of it.
 func (w *writer) enormous() kernel.Value {
 	bound := -1e30
-	if w.job.query.dtype == ops.F16 {
+	if w.job.query.DType == ops.F16 {
 		bound = -6e4
 	}
 	return w.Compare(scalar.Lt, w.literal(w.job.matrix.mask.fill), w.Float(scalar.F32, bound))

@@ -5,6 +5,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/shaders"
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/fused"
 	"nxvk/synth/fusion"
@@ -268,7 +269,7 @@ func (m *matrixJob) splice(base []uint32, p *codegen.Program, at int, fixed bool
 	for c, body := range bodies {
 		q := *p
 		q.Body = func(e *codegen.Emitter) error {
-			w := &writer{Emitter: e, job: m.job}
+			w := &writer{Writer: tile.Writer{Emitter: e}, job: m.job}
 			w.logits = w.newLogits(0)
 			return body(w)
 		}
