@@ -303,11 +303,11 @@ func (w *writer) storeResults(at kernel.Value, sums []kernel.Value, total kernel
 
 // beside loads what the logit of a query and a key reads beside its score, by source.
 func (l *logits) beside(row, key kernel.Value) []map[int][]kernel.Value {
-	rowAt, keyAt := l.coordinates(rows, row), [][]kernel.Value{l.coordinates(columns, key)}
-	loaded := make([]map[int][]kernel.Value, len(l.sources))
+	rowAt, keyAt := l.Split(rows, row), [][]kernel.Value{l.Split(columns, key)}
+	loaded := make([]map[int][]kernel.Value, len(l.List))
 	for s := range loaded {
 		loaded[s] = map[int][]kernel.Value{}
-		if l.job.sources[s].Kind != codegen.FromContraction {
+		if l.job.space.Sources[s].Kind != codegen.FromContraction {
 			loaded[s][0] = l.load(s, 0, rowAt, keyAt, loaded)
 		}
 	}
@@ -318,7 +318,7 @@ func (l *logits) beside(row, key kernel.Value) []map[int][]kernel.Value {
 func (l *logits) one(score kernel.Value, loaded []map[int][]kernel.Value) (kernel.Value, error) {
 	typ := l.job.scores.Outs[0].Type.DType
 	values, err := fused.Evaluate(l.job.dag, l.Emitter, l.job.dag.Outs[0], 1, func(s, _ int) []kernel.Value {
-		if l.job.sources[s].Kind == codegen.FromContraction {
+		if l.job.space.Sources[s].Kind == codegen.FromContraction {
 			return l.EncodeParts(typ, []kernel.Value{score})
 		}
 		return loaded[s][0]

@@ -7,9 +7,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
-	"nxvk/synth/fused"
 	"nxvk/synth/lowering"
-	"nxvk/synth/strided"
 )
 
 // The shape of a workgroup.
@@ -30,22 +28,16 @@ const maxCost = 96
 // job is a planned kernel.
 type job struct {
 	*pattern
-	target  *lowering.Target
-	perRow  int // queries of an invocation
-	perCol  int // columns of values of an invocation
-	result  ops.DType
-	shape   ops.Shape // of the results
-	sources []source
+	target *lowering.Target
+	perRow int // queries of an invocation
+	perCol int // columns of values of an invocation
+	result ops.DType
+	shape  ops.Shape // of the results
+	space  *tile.Space
 
 	exactDepth, exactWidth bool       // operands are loaded in fours
 	matrix                 *matrixJob // the kernel for matrix hardware; nil where that does not compute it
 	few                    *fewJob    // the one for few queries
-}
-
-// source is where the expressions of the logits read: sources of the DAG, their dimensions in groups.
-type source struct {
-	codegen.Source
-	strides [groups][]int
 }
 
 // Lower plans an attention. The error wraps ErrUnsupported where the instruction is none, or the
@@ -104,7 +96,7 @@ func newJob(in *ops.Instr, t *lowering.Target) (*job, error) {
 	}
 	j.exactDepth = p.query.InGroups(4) && p.key.InGroups(4) && p.depth%4 == 0
 	j.exactWidth = p.value.InGroups(4) && p.width%4 == 0
-	j.groupSources()
+	j.space = tile.NewSpace(p.dag, [groups]int{p.batches, p.queries, p.keys})
 	if j.few = j.onFew(); j.few == nil {
 		j.matrix = j.onMatrix()
 	}
@@ -114,26 +106,6 @@ func newJob(in *ops.Instr, t *lowering.Target) (*job, error) {
 // sharedBytes is the shared memory of a workgroup; see write.
 func (j *job) sharedBytes() int {
 	return 4 * (deep*tile.LineOf(j.perRow) + deep*max(block, across*j.perCol) + local)
-}
-
-// dimsOf are the dimensions of the logits in a group.
-func (j *job) dimsOf(g int) []int {
-	part := tile.Divide(j.dag.Dims, [groups]int{j.batches, j.queries, j.keys})[g]
-	return j.dag.Dims[part[0]:part[1]]
-}
-
-// groupSources divides the strides of the sources of the logits.
-func (j *job) groupSources() {
-	parts := tile.Divide(j.dag.Dims, [groups]int{j.batches, j.queries, j.keys})
-	for i := range j.dag.Sources {
-		s := source{Source: j.dag.Sources[i]}
-		if s.HasView() {
-			for g, part := range parts {
-				s.strides[g] = s.Strides[part[0]:part[1]]
-			}
-		}
-		j.sources = append(j.sources, s)
-	}
 }
 
 // queriesPer is the number of queries of a workgroup.
@@ -158,34 +130,12 @@ func (j *job) program() (*codegen.Program, error) {
 func (j *job) loads(workgroups, stored int) (*codegen.Program, error) {
 	p := &codegen.Program{Groups: workgroups,
 		Flops: 2 * int64(j.batches) * int64(j.queries) * int64(j.keys) * int64(j.depth+j.width)}
-	extent := max(stored, j.query.Extent(), j.key.Extent(), j.value.Extent())
-	for i := range j.sources {
-		if s := &j.sources[i]; s.HasView() {
-			extent = max(extent, s.Extent(j.dag.Dims))
-		}
-	}
+	extent := max(stored, j.query.Extent(), j.key.Extent(), j.value.Extent(), j.space.Extent())
 	p.Index = codegen.IndexType(extent)
 	for _, o := range []*operand{&j.query, &j.key, &j.value} {
 		p.AddBuffer(o.Buffer, o.Extent(), o.Size())
 	}
-	return p, j.addSources(p)
-}
-
-// addSources adds the buffers and the literals that the logits read to a program.
-func (j *job) addSources(p *codegen.Program) error {
-	for i := range j.sources {
-		switch s := &j.sources[i]; s.Kind {
-		case codegen.FromBuffer:
-			p.AddBuffer(s.Buffer, s.Extent(j.dag.Dims), strided.Product(j.dag.Dims))
-		case codegen.FromLiteral:
-			operand, ok := j.operandOf(s.Lit.Operand)
-			if !ok {
-				return lowering.Unsupported("a number of the region in the logits")
-			}
-			p.Literals = append(p.Literals, codegen.Literal{Operand: operand, As: s.Lit.As})
-		}
-	}
-	return nil
+	return p, j.space.AddTo(p, j.operandOf)
 }
 
 // operandOf is the operand of the instruction that a literal of the expressions is.
@@ -199,31 +149,7 @@ func (j *job) placeNumbers() (nums []int) {
 	for _, o := range []*operand{&j.query, &j.key, &j.value} {
 		nums = append(nums, o.Numbers()...)
 	}
-	return append(nums, j.logitNumbers()...)
-}
-
-// logitNumbers are the parameters of the logits.
-func (j *job) logitNumbers() (nums []int) {
-	for g := range groups {
-		if dims := j.dimsOf(g); len(dims) > 0 {
-			nums = append(nums, dims[1:]...)
-		}
-	}
-	for i := range j.sources {
-		s := &j.sources[i]
-		if !s.HasView() {
-			continue
-		}
-		nums = append(nums, s.Offset)
-		for g := range groups {
-			for _, n := range s.strides[g] {
-				if n != 0 && n != 1 {
-					nums = append(nums, n)
-				}
-			}
-		}
-	}
-	return nums
+	return append(nums, j.space.Numbers()...)
 }
 
 // describe is the key of the kernel.
@@ -233,32 +159,5 @@ func (j *job) describe() string {
 	for _, o := range []*operand{&j.query, &j.key, &j.value} {
 		key += o.Describe()
 	}
-	return key + j.describeLogits()
-}
-
-// describeLogits is the part of a key that the logits are.
-func (j *job) describeLogits() string {
-	key := fmt.Sprintf(" %s logits=%v", fused.Describe(j.dag), j.dag.Outs)
-	for g := range groups {
-		key += fmt.Sprintf(" %d", len(j.dimsOf(g)))
-	}
-	for i := range j.sources {
-		s := &j.sources[i]
-		key += fmt.Sprintf(" %d", s.Kind)
-		for g := range groups {
-			key += "/"
-			for _, n := range s.strides[g] {
-				key += strideName(n)
-			}
-		}
-	}
-	return key
-}
-
-// strideName tells strides that kernels contain from those that are parameters.
-func strideName(n int) string {
-	if n == 0 || n == 1 {
-		return fmt.Sprint(n)
-	}
-	return "n"
+	return key + j.space.Describe()
 }

@@ -188,7 +188,7 @@ func (w *writer) store(total, sums []kernel.Value) {
 	}
 	w.Each(w.job.perRow, groups, func(i kernel.Value, g []kernel.Value) []kernel.Value {
 		at := w.Add(w.first, w.Add(w.Mul(w.Y, w.Index(w.job.perRow)), i))
-		begin := w.Mul(w.Add(w.Mul(w.logits.number, w.queries), at), w.width)
+		begin := w.Mul(w.Add(w.Mul(w.logits.Number, w.queries), at), w.width)
 		sums := w.Each(c, g[:c], func(k kernel.Value, one []kernel.Value) []kernel.Value {
 			column := w.Add(w.X, w.Mul(k, w.Index(across)))
 			result := w.InlineEach(w.div, [][]kernel.Value{{one[0], g[c]}})[0]
