@@ -71,6 +71,19 @@ func FindAttention(r *ops.Region, eval graph.Eval, t *Target) *ops.Region {
 	return r
 }
 
+// FindGradients is a region in which the gradient of an attention is one instruction, where that pays on a device and the
+// scores are nowhere else in memory; see package attention/gradient. It comes before Rewrite, which divides products.
+func FindGradients(r *ops.Region, eval graph.Eval, t *Target) *ops.Region {
+	if t == nil || t.CPU {
+		return r
+	}
+	folded := graph.Fold(r, eval)
+	if found := attention.FindGradients(folded, t); found != folded {
+		return found
+	}
+	return r
+}
+
 // Explain is Fuse, and fills in Why.
 func Explain(g *Graph, t *Target) []Fusion {
 	return partition.Explain(g, t, fused.Capabilities{})

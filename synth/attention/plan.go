@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"nxvk/ops"
+	"nxvk/synth/attention/gradient"
 	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/lowering"
@@ -43,6 +44,13 @@ type job struct {
 // Lower plans an attention. The error wraps ErrUnsupported where the instruction is none, or the
 // device cannot carry it out in one kernel.
 func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	if isGradient(in) {
+		j, err := gradient.New(in, t)
+		if err != nil {
+			return nil, err
+		}
+		return j.Plan()
+	}
 	j, err := newJob(in, t)
 	if err != nil {
 		return nil, err
@@ -58,6 +66,17 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering.Plan,
 		return nil, err
 	}
 	return codegen.NewPlan(t, nil, p)
+}
+
+// isGradient reports whether an instruction is the gradient of an attention: products of its region are more than two.
+func isGradient(in *ops.Instr) bool {
+	n := 0
+	for i := range in.Regions[0].Body {
+		if in.Regions[0].Body[i].Op == ops.Dot {
+			n++
+		}
+	}
+	return n > 2
 }
 
 func newJob(in *ops.Instr, t *lowering.Target) (*job, error) {

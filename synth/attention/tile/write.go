@@ -10,12 +10,12 @@ import (
 
 // The shape of a workgroup: invocations in lines of Across, one line for some rows of the left operand.
 const (
-	Across   = 16
-	Down     = 8
-	Local    = Across * Down
-	Deep     = 16 // products of a sum whose factors are in shared memory at once
-	Cols = 4  // columns of a block that an invocation has
-	Block    = Across * Cols
+	Across = 16
+	Down   = 8
+	Local  = Across * Down
+	Deep   = 16 // products of a sum whose factors are in shared memory at once
+	Cols   = 4  // columns of a block that an invocation has
+	Block  = Across * Cols
 )
 
 // Writer writes code for tiles. Invocation (X, Y) has the rows Y·PerRow, Y·PerRow+1, … of a tile, and every
