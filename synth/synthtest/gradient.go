@@ -47,6 +47,17 @@ func DrawGradient(t testing.TB, seed uint64, longest, scores int, d, to ops.DTyp
 	return g
 }
 
+// NewGradient is an attention with all gradients, of so many heads and positions. Other parts are drawn.
+func NewGradient(t testing.TB, d, to ops.DType, heads, length, size int) *Gradient {
+	for seed := uint64(0); ; seed++ {
+		g := &Gradient{Attention: &Attention{Sketch: NewSketch(t), r: rand.New(rand.NewPCG(seed, 18)), d: d, form: ordered, Batch: 1, Heads: heads, Queries: length,
+			Keys: length, Depth: size, Width: size, share: 1}, to: to}
+		if g.build(); len(g.Keep) == 4 {
+			return g
+		}
+	}
+}
+
 // build makes the graph.
 func (g *Gradient) build() {
 	q := g.matrix(g.Queries, g.Depth, 1)

@@ -147,6 +147,19 @@ func (p *pass) express() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w: %w", lowering.ErrUnsupported, errPattern, err)
 	}
+	if c := fused.Cost(dag, p.target); c > maxCost {
+		return lowering.Unsupported("scores of %d operations", c)
+	}
+	if err := p.locate(dag, foldAt, innerAt); err != nil {
+		return err
+	}
+	p.space = tile.NewSpace(dag, [tile.Groups]int{p.batches, p.lengths[queries], p.lengths[keys]})
+	return nil
+}
+
+// locate has the expressions read folds, which are operands from foldAt on, in temporaries, and X, operand innerAt, as the
+// kernel has it.
+func (p *pass) locate(dag *fusion.DAG, foldAt, innerAt int) error {
 	if p.innerAt = -1; len(dag.Checks) > 0 {
 		return lowering.Unsupported("scores that are read at indices")
 	}
@@ -167,10 +180,6 @@ func (p *pass) express() error {
 			s.Buffer.Ref = lowering.Ref{Kind: lowering.Temp, Index: n - foldAt}
 		}
 	}
-	if c := fused.Cost(dag, p.target); c > maxCost {
-		return lowering.Unsupported("scores of %d operations", c)
-	}
-	p.space = tile.NewSpace(dag, [tile.Groups]int{p.batches, p.lengths[queries], p.lengths[keys]})
 	return nil
 }
 
