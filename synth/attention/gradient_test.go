@@ -24,7 +24,7 @@ func TestGradients(t *testing.T) {
 	defer attention.PayAlways()()
 	for _, c := range []struct{ d, to ops.DType }{{ops.F32, ops.F32}, {ops.BF16, ops.BF16}, {ops.BF16, ops.F32}, {ops.F16, ops.F16}} {
 		for seed := range uint64(drawnGradients) {
-			g := synthtest.DrawGradient(t, seed, 300, 2500, c.d, c.to)
+			g := synthtest.DrawGradient(t, seed, 300, 1500, c.d, c.to)
 			target := synthtest.GPU
 			if seed%2 == 1 {
 				target = &bindings
@@ -40,7 +40,7 @@ func TestGradients(t *testing.T) {
 				t.Errorf("%v, %d: a kernel has %d words, want at most %d", c.d, seed, n, mostWords)
 			}
 			data := g.Data()
-			exact := synthtest.DrawGradient(t, seed, 300, 2500, ops.F64, ops.F64).Region()
+			exact := synthtest.DrawGradient(t, seed, 300, 1500, ops.F64, ops.F64).Region()
 			want := all(t, nil, exact, wide(exact, data))
 			compareGradients(t, seed, r, all(t, target, found, data), all(t, nil, r, data), want)
 		}
@@ -141,7 +141,7 @@ func compareGradients(t *testing.T, seed uint64, r *ops.Region, got, host, want 
 // scores.
 func TestGradientNeeds(t *testing.T) {
 	defer attention.PayAlways()()
-	for seed := range uint64(10) {
+	for seed := range uint64(4) {
 		g := synthtest.DrawGradient(t, seed, 40, 2000, ops.F32, ops.F32)
 		r := g.Region()
 		found := attention.FindGradients(r, synthtest.GPU)
