@@ -176,3 +176,19 @@ func independent(r *ops.Region, i int) bool {
 	}
 	return !depends[r.Body[i].Outs[0].ID]
 }
+
+// TestGradientsPay: the gradient has kernels of its own where the scores cannot be stored, and only where the rule is on.
+func TestGradientsPay(t *testing.T) {
+	for _, c := range []struct {
+		length int
+		off    lowering.Rules
+		found  bool
+	}{{512, 0, false}, {16384, 0, true}, {16384, lowering.RuleGradients, false}, {16384, lowering.RuleAttention, false}} {
+		target := *synthtest.GPU
+		target.Off = c.off
+		r := synthtest.NewGradient(t, ops.BF16, ops.F32, 12, c.length, 64).Region()
+		if found := indexOfAttention(attention.FindGradients(r, &target)) >= 0; found != c.found {
+			t.Errorf("of %d positions without %v: found is %v", c.length, c.off, found)
+		}
+	}
+}
