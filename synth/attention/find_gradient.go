@@ -230,7 +230,7 @@ func (f *finder) upstreamOf(id ops.ID, product int) map[int]bool {
 }
 
 // ordered is the region without what is gone and what nothing reads, each instruction behind those that it reads. It
-// reports false where another one than those that one kernel may have would have to move.
+// reports false where another one than those that one kernel may have would have to move, or where there is no such order.
 func (f *finder) ordered(r *ops.Region) (*ops.Region, bool) {
 	from := f.finish(r)
 	made := map[ops.ID]int{}
@@ -240,22 +240,19 @@ func (f *finder) ordered(r *ops.Region) (*ops.Region, bool) {
 		}
 	}
 	out := &ops.Region{Params: r.Params, Values: r.Values}
-	put := make([]bool, len(from.Body))
+	begun, put := make([]bool, len(from.Body)), make([]bool, len(from.Body))
 	var visit func(i, at int) bool
 	visit = func(i, at int) bool {
-		if put[i] {
-			return true
+		if begun[i] || i > at && !joins(&from.Body[i]) {
+			return put[i]
 		}
-		if i > at && !joins(&from.Body[i]) {
-			return false
-		}
-		put[i] = true
+		begun[i] = true
 		for _, o := range from.Body[i].Ins {
 			if k, ok := made[o.ID]; ok && o.Lit == nil && !visit(k, at) {
 				return false
 			}
 		}
-		out.Body = append(out.Body, from.Body[i])
+		out.Body, put[i] = append(out.Body, from.Body[i]), true
 		return true
 	}
 	for i := range from.Body {

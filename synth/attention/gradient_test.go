@@ -192,3 +192,32 @@ func TestGradientsPay(t *testing.T) {
 		}
 	}
 }
+
+// TestGradientsInOrder: a gradient of which one part needs another one by way of something else is no single instruction.
+func TestGradientsInOrder(t *testing.T) {
+	defer attention.PayAlways()()
+	r := synthtest.NewGradient(t, ops.F32, ops.F32, 2, 20, 8).Region()
+	at := func(id ops.ID) int {
+		return slices.IndexFunc(r.Body, func(in ops.Instr) bool { return in.Outs[0].ID == id })
+	}
+	dq, dk, dv := r.Body[at(r.Values[1].ID)], r.Body[at(r.Values[2].ID)], r.Body[at(r.Values[3].ID)]
+	ds, typ := dq.Ins[0], r.Body[at(dq.Ins[0].ID)].Outs[0].Type
+	least := ops.Instr{Op: ops.ReduceMin, Ins: []ops.Operand{{ID: dv.Outs[0].ID}}, Attrs: [][]int{{0, 1, 2, 3}, {1}},
+		Outs: []ops.Result{{ID: 1000, Type: ops.Type{DType: ops.F32, Shape: ops.Shape{1, 1, 1, 1}}}}}
+	scaled := ops.Instr{Op: ops.Multiply, Ins: []ops.Operand{ds, {ID: 1000}}, Outs: []ops.Result{{ID: 1001, Type: typ}}}
+	for _, in := range []*ops.Instr{&dq, &dk} {
+		in.Ins = slices.Clone(in.Ins)
+		in.Ins[slices.IndexFunc(in.Ins, func(o ops.Operand) bool { return o.ID == ds.ID })].ID = 1001
+	}
+	r.Body = append(r.Body[:at(r.Values[1].ID)], dv, least, scaled, dq, dk)
+	if _, err := r.CheckProgram(); err != nil {
+		t.Fatal(err)
+	}
+	found := attention.FindGradients(r, synthtest.GPU)
+	if _, err := found.CheckProgram(); err != nil {
+		t.Errorf("%v, of\n%s", err, graph.Print(found))
+	}
+	if indexOfAttention(found) >= 0 {
+		t.Errorf("found\n%s", graph.Print(found))
+	}
+}
