@@ -207,6 +207,14 @@ func branchShape(in *Instr, types []Type) ([]Shape, error) {
 	return shapesOf(in.Outs), nil
 }
 
+// barrierShape checks that a barrier gives what it takes.
+func barrierShape(in *Instr, types []Type) ([]Shape, error) {
+	if err := sameTypes("takes", types, in.Outs); err != nil {
+		return nil, err
+	}
+	return shapesOf(in.Outs), nil
+}
+
 // checkFold checks the function of a reduction: element and accumulator to
 // accumulator, scalars of the result's type, nothing from outside.
 func checkFold(in *Instr) error {

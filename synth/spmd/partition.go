@@ -140,6 +140,9 @@ func (e *emitter) instr(in *ops.Instr) error {
 		return e.loop(in)
 	case in.Op == ops.Branch:
 		return e.branch(in)
+	case in.Op == ops.OptimizationBarrier:
+		e.barrier(in)
+		return nil
 	case in.Op == ops.Hook || in.Op == ops.Callback:
 		return errCalls
 	case in.Op.IsCollective():
@@ -158,6 +161,19 @@ func (e *emitter) instr(in *ops.Instr) error {
 	}
 	e.apply(in, args, r)
 	return nil
+}
+
+// barrier writes a barrier of parts: each result is divided as its operand is.
+func (e *emitter) barrier(in *ops.Instr) {
+	local := *in
+	local.Ins, local.Outs = make([]ops.Operand, len(in.Ins)), make([]ops.Result, len(in.Outs))
+	for i, o := range in.Ins {
+		*e.last++
+		v := e.value(o)
+		local.Ins[i], local.Outs[i] = v.local, ops.Result{ID: *e.last, Type: e.mesh.Local(v.typ, v.sharding)}
+		e.define(in.Outs[i], v.sharding, ops.Operand{ID: *e.last})
+	}
+	e.body = append(e.body, local)
 }
 
 // noteWhole notes an instruction without a rule, where operands are divided.

@@ -187,7 +187,7 @@ func (b *builder) block(r *ops.Region, keep bool) *Block {
 		s := &out.Steps[i]
 		s.In = wire.Instr{Instr: in, Name: in.Op.String()}
 		b.calls = b.calls || in.Op == ops.Hook || in.Op == ops.Callback
-		b.open = b.open || IsControl(in.Op) && in.Op != ops.Branch
+		b.open = b.open || IsControl(in.Op) && in.Op != ops.Branch && in.Op != ops.OptimizationBarrier
 		if !in.Op.Info().Closed {
 			for k, inner := range in.Regions {
 				s.Regions = append(s.Regions, b.block(inner, in.Op == ops.While && k == 0))
@@ -290,8 +290,8 @@ func (s *Step) candidates() []ops.ID {
 	return ids
 }
 
-// IsControl reports whether an operation is control flow, a message to the client, or a collective: no
+// IsControl reports whether an operation is control flow, a message to the client, a collective, or a barrier: no
 // other instruction moves past it.
 func IsControl(op ops.Op) bool {
-	return op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback || op.IsCollective()
+	return op == ops.OptimizationBarrier || op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback || op.IsCollective()
 }
