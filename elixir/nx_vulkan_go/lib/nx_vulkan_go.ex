@@ -46,7 +46,9 @@ defmodule NxVulkanGo do
 
   @behaviour Nx.Defn.Compiler
 
-  alias NxVulkanGo.{Compiler, Distribution, Error, Options, Session}
+  import Nx.Defn, only: [deftransform: 2]
+
+  alias NxVulkanGo.{Checkpoint, Compiler, Distribution, Error, Options, Session}
   alias NxVulkanGo.Session.Registry
 
   @impl true
@@ -102,6 +104,40 @@ defmodule NxVulkanGo do
   """
   @spec explain(fun, [term], keyword) :: NxVulkanGo.Explanation.t()
   def explain(fun, args, options \\ []), do: Compiler.explain(fun, args, options)
+
+  @doc """
+  Marks values that a gradient computes again, so that they need no memory until then (gradient
+  checkpointing, Chen et al. 2016).
+
+  With a function, returns a function of the same results. A gradient keeps its arguments,
+  the tensors that it captures and its results, and none of the values between.
+
+      defn loss(x, layers) do
+        {w1, w2, w3} = layers
+        layer = NxVulkanGo.checkpoint(fn x, w -> Nx.tanh(Nx.dot(x, w)) end)
+        x |> layer.(w1) |> layer.(w2) |> layer.(w3) |> Nx.sum()
+      end
+
+  With an expression, or a container of them, returns the same values. The values from which they
+  are computed are computed again, from the parameters of the `defn`, the variables of the gradient
+  and earlier checkpoints: `x = NxVulkanGo.checkpoint(layer(x, w))` keeps only x.
+
+  The memory of a gradient falls with the number of checkpointed parts, and each part is computed
+  twice. Values and gradients are the same, except that gradients may be added in another order.
+  Checkpoints can be nested, in loops, branches and vectorized functions. Hooks run again with
+  the values; results of `Nx.runtime_call/4` are kept.
+
+  It works with every compiler and every release of Nx from 0.13 on. `Nx.Defn.Evaluator` computes the
+  values again; EXLA may find that they are the same, and keep them. Outside of a gradient it has no
+  effect, nor where a vectorized value depends on a variable of the gradient without its vectorized axes.
+  """
+  @spec checkpoint(fun) :: fun
+  @spec checkpoint(expr) :: expr when expr: Nx.Container.t() | Nx.Tensor.t()
+  deftransform checkpoint(fun_or_expr) do
+    if is_function(fun_or_expr),
+      do: Checkpoint.function(fun_or_expr),
+      else: Checkpoint.expression(fun_or_expr)
+  end
 
   @doc """
   Lists the devices of a server: maps with `:index`, `:name`, `:kind`, `:driver`,
