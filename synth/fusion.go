@@ -71,6 +71,26 @@ func FindAttention(r *ops.Region, eval graph.Eval, t *Target) *ops.Region {
 	return r
 }
 
+// InlineAttention is a region in which attention that it states is its instructions.
+func InlineAttention(r *ops.Region) *ops.Region {
+	r, _ = attention.Inline(r)
+	return r
+}
+
+// StateAttention is a region in which attention that it states is one instruction where a kernel of the device
+// computes it, and its instructions elsewhere. eval and t are those of FindAttention.
+func StateAttention(r *ops.Region, eval graph.Eval, t *Target) *ops.Region {
+	inlined, stated := attention.Inline(r)
+	if len(stated) == 0 || t == nil || t.CPU {
+		return inlined
+	}
+	folded := graph.Fold(inlined, eval)
+	if found := attention.FindStated(folded, stated, t); found != folded {
+		return found
+	}
+	return inlined
+}
+
 // Explain is Fuse, and fills in Why.
 func Explain(g *Graph, t *Target) []Fusion {
 	return partition.Explain(g, t, fused.Capabilities{})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/synth/graph"
 )
@@ -84,4 +85,17 @@ func (r *rig) checkBarrierParts(t *testing.T, q *Queue, bytes int64) {
 	if at < 1 || !slices.ContainsFunc(text[:at], has("sin ")) || !slices.ContainsFunc(text[at:], has("sin ")) {
 		t.Errorf("a sine comes before the barrier and one behind it, got\n%s", strings.Join(text, "\n"))
 	}
+}
+
+// TestOnlyPrograms: a barrier and an attention in the stream are errors.
+func TestOnlyPrograms(t *testing.T) {
+	rigs(t, func(r *rig) {
+		q := r.session()
+		r.Tensor(q, 1, 4)
+		for i, op := range []ops.Op{ops.OptimizationBarrier, ops.Attention} {
+			id := ops.ID(10 + i)
+			r.Do(q, op, id, f32(1), nil, ref(1))
+			r.WantKind(q, id, wire.BadArgument)
+		}
+	})
 }

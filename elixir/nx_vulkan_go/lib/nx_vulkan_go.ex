@@ -48,7 +48,7 @@ defmodule NxVulkanGo do
 
   import Nx.Defn, only: [deftransform: 2]
 
-  alias NxVulkanGo.{Checkpoint, Compiler, Distribution, Error, Options, Session}
+  alias NxVulkanGo.{Attention, Checkpoint, Compiler, Distribution, Error, Options, Session}
   alias NxVulkanGo.Session.Registry
 
   @impl true
@@ -137,6 +137,41 @@ defmodule NxVulkanGo do
     if is_function(fun_or_expr),
       do: Checkpoint.function(fun_or_expr),
       else: Checkpoint.expression(fun_or_expr)
+  end
+
+  @doc """
+  Computes scaled dot-product attention: `softmax(query · keyᵀ · scale + bias) · value`.
+
+  | tensor | shape |
+  |---|---|
+  | query | `{..., heads, queries, size}` |
+  | key | `{..., groups, keys, size}` |
+  | value | `{..., groups, keys, width}` |
+  | result | `{..., heads, queries, width}` |
+
+  The leading dimensions are equal. `heads` is a multiple of `groups`: each group of a key and a value serves
+  `heads / groups` heads, one after the other (grouped-query attention). The types are floats; the result has the type to which
+  they merge. Vectorized tensors are attended to for each vector.
+
+      defn layer(query, key, value, mask) do
+        NxVulkanGo.attention(query, key, value, mask: mask, causal: true)
+      end
+
+  In a function that is compiled by `compiler: NxVulkanGo`, it is one kernel on a GPU wherever the kernel exists: for f32, bf16 and f16
+  and at most 256 columns of values. The memory of the kernel is linear in the lengths; "Attention" in `NxVulkanGo.Compiler` gives the bound
+  of its error. Elsewhere, and with other compilers and backends, it is computed by operations of Nx, and so is its gradient.
+
+  ## Options
+
+    * `:causal` - query i sees only the keys 0 to i (default: `false`)
+    * `:mask` - a tensor that broadcasts to `{..., heads, queries, keys}`. Keys where it is zero are excluded. A
+      query without any key gives NaN
+    * `:bias` - a tensor of floats that is added to the scaled scores, and broadcasts as the mask does
+    * `:scale` - a number (default: `1 / sqrt(size)`)
+  """
+  @spec attention(Nx.Tensor.t(), Nx.Tensor.t(), Nx.Tensor.t(), keyword) :: Nx.Tensor.t()
+  deftransform attention(query, key, value, options \\ []) do
+    Attention.run(query, key, value, options)
   end
 
   @doc """

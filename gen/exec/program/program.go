@@ -116,7 +116,8 @@ func New(r *ops.Region, broken error, eval graph.Eval, t *synth.Target) *Program
 	}
 	p.Region, p.Values = graph.Sink(graph.Unroll(r, eval)), types
 	b := builder{slots: make(map[ops.ID]ops.ID)}
-	p.Body = b.block(synth.FindAttention(synth.Rewrite(p.Region, t), eval, t), false)
+	stated := synth.StateAttention(p.Region, eval, t)
+	p.Body = b.block(synth.FindAttention(synth.Rewrite(stated, t), eval, t), false)
 	p.Slots, p.Open, p.Calls = len(b.slots), b.open, b.calls
 	p.signed()
 	return p
@@ -295,3 +296,7 @@ func (s *Step) candidates() []ops.ID {
 func IsControl(op ops.Op) bool {
 	return op == ops.OptimizationBarrier || op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback || op.IsCollective()
 }
+
+// OnlyPrograms reports whether an operation belongs in programs, and not in the stream: control, and what is a region
+// of others.
+func OnlyPrograms(op ops.Op) bool { return IsControl(op) || op.Info().Kind == ops.Composite }

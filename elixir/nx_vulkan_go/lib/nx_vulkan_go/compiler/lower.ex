@@ -12,7 +12,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   alias NxVulkanGo.Backend, as: B
   alias NxVulkanGo.Backend.Eager
   alias NxVulkanGo.Compiler.{Operation, Scope}
-  alias NxVulkanGo.{Checkpoint, Encoding, Ops}
+  alias NxVulkanGo.{Attention, Checkpoint, Encoding, Ops}
   import NxVulkanGo.Compiler.Scope, only: [devectorize: 1]
 
   # For the program: the next id, the tensors that the function has captured, the
@@ -290,8 +290,16 @@ defmodule NxVulkanGo.Compiler.Lower do
     {{params, body, values}, state}
   end
 
-  # A block that the node knows is an instruction. Another block is inlined with the
-  # default of Nx.
+  # Attention is an instruction with its default as a region. Another block that the node knows is
+  # an instruction. Any other block is inlined with the default of Nx.
+  defp block(state, %T{data: %Expr{args: [%Attention{}, args, default, _fun]}} = t) do
+    closed = state.closed
+    {region, state} = region(%{state | closed: true}, args, [default])
+    {results, ids, state} = results(%{state | closed: closed}, [t])
+    instruction = {:attention, results, Enum.map(args, &operand(state, &1)), [region]}
+    state |> emit(home(state, t), instruction) |> bind_all(t, ids)
+  end
+
   defp block(state, %T{data: %Expr{args: [struct, in_args, default, _fun]}} = t) do
     out = if match?({:tuple, _}, t.type), do: templates(default), else: devectorize(t)
     args = Enum.map(in_args, &placeholder(state, &1))
