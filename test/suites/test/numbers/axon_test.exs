@@ -97,7 +97,10 @@ defmodule Suites.AxonNumbersTest do
         end
 
         {loss, gradient} = Nx.Defn.jit_apply(fun, [state.data, x], compiler: compiler)
-        parts = if compiler == NxVulkanGo, do: NxVulkanGo.explain(fun, [state.data, x]).parts, else: []
+
+        parts =
+          if compiler == NxVulkanGo, do: NxVulkanGo.explain(fun, [state.data, x]).parts, else: []
+
         {[loss | leaves(gradient)], parts |> Enum.map(& &1.held) |> Enum.max(fn -> 0 end)}
       end
 
