@@ -13,7 +13,7 @@ func Inline(r *ops.Region) (*ops.Region, map[ops.ID]bool) {
 	if !states(r) {
 		return r, nil
 	}
-	x := &inliner{next: lastID(r), stated: map[ops.ID]bool{}}
+	x := &inliner{next: r.LastID(), stated: map[ops.ID]bool{}}
 	return x.region(r), x.stated
 }
 
@@ -91,20 +91,4 @@ func operandsOf(list []ops.Operand, is map[ops.ID]ops.Operand) []ops.Operand {
 		}
 	}
 	return out
-}
-
-// lastID is the highest id of a region and of those within it.
-func lastID(r *ops.Region) (last ops.ID) {
-	for _, p := range r.Params {
-		last = max(last, p.ID)
-	}
-	for i := range r.Body {
-		for _, o := range r.Body[i].Outs {
-			last = max(last, o.ID)
-		}
-		for _, inner := range r.Body[i].Regions {
-			last = max(last, lastID(inner))
-		}
-	}
-	return last
 }

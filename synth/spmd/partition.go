@@ -36,7 +36,7 @@ func Partition(r *ops.Region, p *shard.Share) (*Result, error) {
 	}
 	e := &emitter{mesh: p, last: new(ops.ID), notes: &[]Note{}, values: make(map[ops.ID]value), moved: make(map[move]ops.Operand),
 		parts: make(map[ops.ID][]int)}
-	*e.last = lastID(r)
+	*e.last = r.LastID()
 	out, values, err := e.region(r, p.Params, e.wanted(r))
 	if err != nil {
 		return nil, err
@@ -200,20 +200,4 @@ func (e *emitter) add(op ops.Op, t ops.Type, attrs [][]int, ins ...ops.Operand) 
 	*e.last++
 	e.body = append(e.body, ops.Instr{Op: op, Ins: ins, Outs: []ops.Result{{ID: *e.last, Type: t}}, Attrs: attrs})
 	return ops.Operand{ID: *e.last}
-}
-
-// lastID is the highest id in a region.
-func lastID(r *ops.Region) (last ops.ID) {
-	for _, p := range r.Params {
-		last = max(last, p.ID)
-	}
-	for i := range r.Body {
-		for _, o := range r.Body[i].Outs {
-			last = max(last, o.ID)
-		}
-		for _, inner := range r.Body[i].Regions {
-			last = max(last, lastID(inner))
-		}
-	}
-	return last
 }
