@@ -129,7 +129,7 @@ defmodule NxVulkanGo do
 
   It works with every compiler and every release of Nx from 0.13 on. `Nx.Defn.Evaluator` computes the
   values again; EXLA may find that they are the same, and keep them. Outside of a gradient it has no
-  effect, nor where a vectorized value depends on a variable of the gradient without its vectorized axes.
+  effect, nor where the results have vectorized axes that a value with a gradient, such as a weight, has not.
   """
   @spec checkpoint(fun) :: fun
   @spec checkpoint(expr) :: expr when expr: Nx.Container.t() | Nx.Tensor.t()

@@ -165,7 +165,7 @@ defmodule NxVulkanGo.Attention do
   end
 
   defp add(logits, []), do: logits
-  defp add(logits, [bias]), do: Nx.add(logits, bias)
+  defp add(logits, [bias]), do: Nx.add(logits, Nx.as_type(bias, logits.type))
 
   defp exclude(logits, []), do: logits
   defp exclude(logits, [:causal]), do: exclude(logits, [causal(logits)])

@@ -125,7 +125,10 @@ defmodule NxVulkanGo.Checkpoint do
     |> Nx.Defn.grad(fn marked ->
       marked = varied |> Enum.map(&id/1) |> Enum.zip(Tuple.to_list(marked)) |> Map.new()
       {copied, _} = outs |> copy_all(Map.merge(copies, marked))
-      {seed} = metadata([Nx.tensor(0.0)], copied, fn _ -> gs end, :seed)
+
+      {seed} =
+        metadata([Nx.tensor(0.0, backend: Nx.BinaryBackend)], copied, fn _ -> gs end, :seed)
+
       seed
     end)
     |> Tuple.to_list()

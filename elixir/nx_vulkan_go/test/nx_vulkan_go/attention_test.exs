@@ -157,6 +157,8 @@ defmodule NxVulkanGo.AttentionTest do
       lines =
         NxVulkanGo.explain(around, args, target: :gpu).parts |> Enum.flat_map(& &1.instructions)
 
+      assert Nx.Defn.jit_apply(fun, args, compiler: Evaluator).type == Nx.Type.normalize!(type)
+
       assert Enum.count(lines, &(&1 =~ " = attention ")) == 1,
              "seed #{seed}: #{Enum.join(lines, "\n")}"
 

@@ -68,6 +68,12 @@ defmodule NxVulkanGo.CheckpointTest do
         do: same!(&stack/2, stack_of(3, 4), wrap)
   end
 
+  test "on the backend of the package" do
+    Nx.with_default_backend(NxVulkanGo.Backend, fn ->
+      for wrap <- [&function/1, &expression/1], do: same!(&stack/2, stack_of(2, 4), wrap)
+    end)
+  end
+
   test "the memory of a gradient falls by the values within the layers" do
     args = stack_of(12, 16)
     held = fn wrap -> held(&stack(&1, wrap), [args]) end
