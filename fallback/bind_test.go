@@ -224,3 +224,21 @@ func TestEvaluatorAllocates(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestEvaluatorBarrier: an evaluator passes what a barrier passes, also where that is data or a literal.
+func TestEvaluatorBarrier(t *testing.T) {
+	x, data, lit := tensor(ops.F32, ops.Shape{2}, 1, 2), tensor(ops.F32, ops.Shape{2}, 10, 20), tensor(ops.F32, ops.Shape{2}, 5, 7)
+	out := func(id ops.ID) ops.Result { return ops.Result{ID: id, Type: x.Type} }
+	r := &ops.Region{Params: []ops.Result{out(1), out(2)}, Values: []ops.Operand{{ID: 7}}, Body: []ops.Instr{
+		{Op: ops.OptimizationBarrier, Ins: []ops.Operand{{ID: 1}, {ID: 2}, literal(lit)}, Outs: []ops.Result{out(3), out(4), out(5)}},
+		{Op: ops.Add, Ins: []ops.Operand{{ID: 3}, {ID: 4}}, Outs: []ops.Result{out(6)}},
+		{Op: ops.Multiply, Ins: []ops.Operand{{ID: 6}, {ID: 5}}, Outs: []ops.Result{out(7)}},
+	}}
+	e := region.NewEvaluator(r, data)
+	for range 2 {
+		got, err := e.Eval(x)
+		if want := tensor(ops.F32, ops.Shape{2}, 55, 154); err != nil || !bytes.Equal(got[0].Data, want.Data) {
+			t.Errorf("got %v, %v", got, err)
+		}
+	}
+}

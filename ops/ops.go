@@ -128,7 +128,6 @@ type Info struct {
 	Infer    InferShape // computes the shapes of the results
 	Stream   bool       // an instruction of the stream, not of programs
 	Closed   bool       // its regions use no value but their parameters
-	Internal bool       // passes of the node make it; clients cannot send it
 	Doc      string     // one sentence
 }
 

@@ -207,6 +207,30 @@ func branchShape(in *Instr, types []Type) ([]Shape, error) {
 	return shapesOf(in.Outs), nil
 }
 
+// LastID is the highest id in a region and in those of its instructions.
+func (r *Region) LastID() (last ID) {
+	for _, p := range r.Params {
+		last = max(last, p.ID)
+	}
+	for i := range r.Body {
+		for _, o := range r.Body[i].Outs {
+			last = max(last, o.ID)
+		}
+		for _, inner := range r.Body[i].Regions {
+			last = max(last, inner.LastID())
+		}
+	}
+	return last
+}
+
+// barrierShape checks that a barrier gives what it takes.
+func barrierShape(in *Instr, types []Type) ([]Shape, error) {
+	if err := sameTypes("takes", types, in.Outs); err != nil {
+		return nil, err
+	}
+	return shapesOf(in.Outs), nil
+}
+
 // checkFold checks the function of a reduction: element and accumulator to
 // accumulator, scalars of the result's type, nothing from outside.
 func checkFold(in *Instr) error {

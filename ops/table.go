@@ -15,6 +15,7 @@ const (
 	Branch
 	Hook
 	Callback
+	OptimizationBarrier
 	Constant
 	Tensor
 	Iota

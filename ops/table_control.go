@@ -28,6 +28,8 @@ var controlRows = map[Op]Info{
 		Doc: "Sends the operands to the callback process of the run and continues."},
 	Callback: {Name: "callback", Kind: Control, Arity: Variadic, Results: Variadic, Attrs: []Attr{{Name: "index", Kind: Int}},
 		Doc: "Sends the operands to the callback process of the run and gives its answer."},
+	OptimizationBarrier: {Name: "optimization_barrier", Kind: Control, Arity: Variadic, Results: Variadic, Infer: barrierShape,
+		Doc: "Gives its operands when all of them are computed. What is computed of a result is not taken for what is computed of the operand."},
 
 	Constant: {Name: "constant", Kind: Create, Arity: 1, Infer: constantShape,
 		Doc: "A tensor whose elements all equal the scalar literal."},

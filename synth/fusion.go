@@ -30,7 +30,7 @@ func Fuse(g *Graph, t *Target) []Fusion {
 }
 
 // Rewrite is a region with instructions that a GPU fuses better: indices of rows are compared with
-// positions, products of few vectors compute their matrix, those that are transposed exchange their
+// positions, products of few vectors compute their matrix, those of 8 bits read them as they are, those that are transposed exchange their
 // operands, those of padded values leave the zeros out, and those of f32 and bf16 are two of bf16; see package graph. t may be nil.
 func Rewrite(r *ops.Region, t *Target) *ops.Region {
 	if t == nil || t.CPU {
@@ -40,7 +40,7 @@ func Rewrite(r *ops.Region, t *Target) *ops.Region {
 		r = graph.Compare(r)
 	}
 	if t.Allows(lowering.RuleWeights) {
-		r = graph.Dequantize(r)
+		r = graph.Dequantize(graph.Integers(r))
 	}
 	if t.Allows(lowering.RuleSwap) {
 		r = graph.Swap(r)
@@ -80,6 +80,26 @@ func findFolded(r *ops.Region, eval graph.Eval, t *Target, find func(*ops.Region
 		return found
 	}
 	return r
+}
+
+// InlineAttention is a region in which attention that it states is its instructions.
+func InlineAttention(r *ops.Region) *ops.Region {
+	r, _ = attention.Inline(r)
+	return r
+}
+
+// StateAttention is a region in which attention that it states is one instruction where a kernel of the device
+// computes it, and its instructions elsewhere. eval and t are those of FindAttention.
+func StateAttention(r *ops.Region, eval graph.Eval, t *Target) *ops.Region {
+	inlined, stated := attention.Inline(r)
+	if len(stated) == 0 || t == nil || t.CPU {
+		return inlined
+	}
+	folded := graph.Fold(inlined, eval)
+	if found := attention.FindStated(folded, stated, t); found != folded {
+		return found
+	}
+	return inlined
 }
 
 // Explain is Fuse, and fills in Why.

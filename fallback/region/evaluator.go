@@ -182,6 +182,9 @@ func (p *binder) bindInstr(in *ops.Instr) func() error {
 		return p.bindWhile(in, args)
 	case ops.Branch:
 		return p.bindBranch(in, args[0])
+	case ops.OptimizationBarrier:
+		p.pass(in, args)
+		return nil
 	case ops.Hook, ops.Callback:
 		return func() error { return fmt.Errorf("%v: %w", in.Op, dense.ErrUnsupported) }
 	}
@@ -202,6 +205,14 @@ func (p *binder) bindInstr(in *ops.Instr) func() error {
 		p.values[o.ID], p.fixed[o.ID] = outs[i], fixed
 	}
 	return p.bind(&own, args, outs)
+}
+
+// pass makes the results of a barrier its operands: instructions run in their order.
+func (p *binder) pass(in *ops.Instr, args []dense.Value) {
+	for i, o := range in.Outs {
+		p.values[o.ID] = args[i]
+		p.fixed[o.ID] = p.depth == 0 && (in.Ins[i].Lit != nil || p.fixed[in.Ins[i].ID])
+	}
 }
 
 // bindInner returns the steps and the values of a region within another.

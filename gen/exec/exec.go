@@ -263,7 +263,7 @@ func (e *Executor) try(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		if e.definer != nil {
 			e.definer.Forget(q, in.Keys)
 		}
-	case program.IsControl(in.Op):
+	case program.OnlyPrograms(in.Op):
 		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
 		return e.importValue(q, in)

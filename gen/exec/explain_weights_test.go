@@ -1,8 +1,12 @@
 package exec
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
+	"nxvk/gen/exec/explain"
+	"nxvk/ops"
 	"nxvk/synth/graph"
 )
 
@@ -57,18 +61,81 @@ func TestExplainWeights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var moved, held, stored int64
-			for _, p := range region.Params {
-				stored += int64(p.Type.Bytes())
+			if why := readsAsItIs(region, parts); why != "" {
+				t.Errorf("%s: %s", name, why)
 			}
-			for _, p := range parts {
-				held = max(held, p.Held)
-				for _, k := range p.Kernels {
-					moved += k.Bytes
-				}
+		}
+	})
+}
+
+// readsAsItIs says why parts do not read the parameters of a program once, with nothing of their size in memory; empty
+// if they do.
+func readsAsItIs(region *ops.Region, parts []explain.Part) string {
+	var moved, held, stored int64
+	for _, p := range region.Params {
+		stored += int64(p.Type.Bytes())
+	}
+	for _, p := range parts {
+		held = max(held, p.Held)
+		for _, k := range p.Kernels {
+			moved += k.Bytes
+		}
+	}
+	if moved > stored+stored/6 || held > stored/6 {
+		return fmt.Sprintf("%d bytes are moved and %d held, of a weight and scales of %d", moved, held, stored)
+	}
+	return ""
+}
+
+// drawnWeight is a product of a vector and a weight of 8 or 4 bits, of any shape, type and layout.
+func drawnWeight(rnd *rand.Rand) string {
+	d := []string{"f32", "bf16", "f16"}[rnd.IntN(3)]
+	k := 2 * (64 + rnd.IntN(1000))
+	n := (1<<16)/k + 1 + rnd.IntN(2000)
+	axis, line := 0, fmt.Sprintf("[1,%d]", n)
+	shape := func(k int) string { return fmt.Sprintf("[%d,%d]", k, n) }
+	if rnd.IntN(2) == 0 {
+		axis, line = 1, fmt.Sprintf("[%d,1]", n)
+		shape = func(k int) string { return fmt.Sprintf("[%d,%d]", n, k) }
+	}
+	scale := fmt.Sprintf("  %%9:%s%s = multiply %%8, %%3\n", d, shape(k))
+	var body string
+	switch rnd.IntN(3) {
+	case 0:
+		body = fmt.Sprintf("%%2:s8%s, %%3:%s%s) {\n  %%8:%s%s = as_type %%2\n", shape(k), d, line, d, shape(k))
+	default:
+		half := shape(k / 2)
+		body = fmt.Sprintf("%%2:u8%s, %%3:%s%s) {\n  %%4:u8%s = bitwise_and %%2, u8(15)\n  %%5:u8%s = right_shift %%2, u8(4)\n",
+			half, d, line, half, half)
+		if rnd.IntN(2) == 0 {
+			body += fmt.Sprintf("  %%6:u8%s = concatenate %%4, %%5 axis=%d\n", shape(k), axis)
+		} else {
+			pairs := []string{fmt.Sprintf("[%d,2,%d]", k/2, n), fmt.Sprintf("[%d,%d,2]", n, k/2)}[axis]
+			body += fmt.Sprintf("  %%10:u8%s = stack %%4, %%5 axis=%d\n  %%6:u8%s = reshape %%10\n", pairs, axis+1, shape(k))
+		}
+		body += fmt.Sprintf("  %%7:%s%s = as_type %%6\n  %%8:%s%s = subtract %%7, s32(8)\n", d, shape(k), d, shape(k))
+	}
+	return fmt.Sprintf("(%%1:%s[1,%d], ", d, k) + body + scale +
+		fmt.Sprintf("  %%11:%s[1,%d] = dot %%1, %%9 contract_left=[1] batch_left=[] contract_right=[%d] batch_right=[]\n  give %%11\n}\n", d, n, axis)
+}
+
+// TestExplainDrawnWeights is TestExplainWeights for shapes, types and layouts that nobody has named.
+func TestExplainDrawnWeights(t *testing.T) {
+	rigs(t, func(r *rig) {
+		q := r.session()
+		for seed := range uint64(40) {
+			text, name := drawnWeight(rand.New(rand.NewPCG(seed, 48))), fmt.Sprint(seed)
+			region, err := graph.Parse(text)
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, text)
 			}
-			if moved > stored+stored/6 || held > stored/6 {
-				t.Errorf("%s: %d bytes are moved and %d held, of a weight and scales of %d", name, moved, held, stored)
+			r.Define(q, name, region)
+			parts, err := r.explained(q, name, OnGPU)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why := readsAsItIs(region, parts); why != "" {
+				t.Errorf("seed %d: %s\n%s", seed, why, text)
 			}
 		}
 	})

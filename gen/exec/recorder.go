@@ -111,7 +111,7 @@ func (rc *recorder) postpone(q *Queue, in *wire.Instr) timing {
 	if q.renames(in) {
 		return q.flushIf(true)
 	}
-	if in.Err != nil || len(in.Outs) == 0 || program.IsControl(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
+	if in.Err != nil || len(in.Outs) == 0 || program.OnlyPrograms(in.Op) || in.Op == ops.Shader || in.Op == ops.Program || in.Op == ops.Forget {
 		return now
 	}
 	if !q.fits(in) {

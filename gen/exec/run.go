@@ -273,7 +273,7 @@ func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 		return queue.ForTurn
 	}
 	s := &f.Steps[f.pc]
-	if program.IsControl(s.In.Op) {
+	if program.IsControl(s.In.Op) && s.In.Op != ops.OptimizationBarrier {
 		if wait, over := ip.confirm(q, r); wait != 0 || over {
 			return wait
 		}
@@ -287,6 +287,10 @@ func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 		return 0
 	case ops.Branch:
 		return ip.branch(q, r, f, s)
+	case ops.OptimizationBarrier:
+		f.pc++
+		r.give(s, ip.valuesOf(q, r, s.In.Ins))
+		return 0
 	case ops.Hook, ops.Callback:
 		if wait, sent := ip.callBack(q, r, s); wait != 0 || !sent {
 			return wait

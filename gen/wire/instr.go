@@ -120,7 +120,7 @@ func decodeInstr(t etf.Term, in *Instr, depth int) {
 	if in.Err != nil {
 		return
 	}
-	if in.Op, ok = ops.Lookup(in.Name); !ok || in.Op.Info().Internal {
+	if in.Op, ok = ops.Lookup(in.Name); !ok {
 		in.Err = &Fault{UnknownOp, fmt.Errorf("operation %q is not in the table of this node; ops/README.md lists them", in.Name)}
 		return
 	}

@@ -83,10 +83,10 @@ var kindExamples = map[ops.Kind]example{
 
 // Of returns a small instruction of an operation on operands of a type, and the types of
 // its operands. The instruction is not checked. Operations that compute nothing, and those that
-// clients cannot send, have none.
+// are others' regions, have none.
 func Of(op ops.Op, d ops.DType) (in *ops.Instr, types []ops.Type, ok bool) {
 	f := op.Info()
-	if f.Kind == ops.Control || op == ops.Tensor || f.Internal {
+	if f.Kind == ops.Control || op == ops.Tensor || f.Kind == ops.Composite {
 		return nil, nil, false
 	}
 	e, special := examples[op]

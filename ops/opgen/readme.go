@@ -30,9 +30,6 @@ func readme() string {
 	b.WriteString("|---|---|---|---|---|---|---|---|\n")
 	for op := ops.Op(0); op < ops.Count; op++ {
 		f := op.Info()
-		if f.Internal {
-			continue
-		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", f.Name, f.Kind, operands(f),
 			attributes(f), f.Result, ulp(f), code(f), doc(f))
 	}

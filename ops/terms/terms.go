@@ -34,9 +34,7 @@ var Digest = sync.OnceValue(func() string {
 func rows() string {
 	var b strings.Builder
 	for op := ops.Op(0); op < ops.Count; op++ {
-		if f := op.Info(); !f.Internal {
-			b.WriteString(term(f))
-		}
+		b.WriteString(term(op.Info()))
 	}
 	return b.String()
 }

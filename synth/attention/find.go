@@ -16,23 +16,25 @@ func Find(r *ops.Region, t *lowering.Target) *ops.Region {
 	if t == nil || t.CPU || !t.Allows(lowering.RuleAttention) {
 		return r
 	}
-	return find(r, t, map[ops.ID]ops.Type{})
+	return find(r, t, map[ops.ID]ops.Type{}, nil)
 }
 
-func find(r *ops.Region, t *lowering.Target, outer map[ops.ID]ops.Type) *ops.Region {
+// find is Find, or FindStated where any are stated.
+func find(r *ops.Region, t *lowering.Target, outer map[ops.ID]ops.Type, stated map[ops.ID]bool) *ops.Region {
 	f := newFinder(r, t, outer)
+	f.stated = stated
 	changed := false
 	for i := range f.body {
 		in := &f.body[i]
 		if in.Op == ops.Dot {
-			changed = f.try(i) || changed
+			changed = (stated == nil || stated[in.Outs[0].ID]) && f.try(i) || changed
 			continue
 		}
 		if in.Op.Info().Closed {
 			continue
 		}
 		for k, inner := range in.Regions {
-			if found := find(inner, t, f.types); found != inner {
+			if found := find(inner, t, f.types, stated); found != inner {
 				in.Regions = slices.Clone(in.Regions)
 				in.Regions[k], changed = found, true
 			}
@@ -52,6 +54,7 @@ type finder struct {
 	made   map[ops.ID]int      // the instruction that makes a value
 	uses   map[ops.ID]int      // how often it is read, in regions too
 	gone   map[int]bool        // instructions that an attention has
+	stated map[ops.ID]bool     // results of products that are attention, whatever that costs; nil looks at all products
 }
 
 func newFinder(r *ops.Region, t *lowering.Target, outer map[ops.ID]ops.Type) *finder {
@@ -236,7 +239,7 @@ func (f *finder) composite(before []int, inner map[int]bool, first, last int, al
 		return nil, false
 	}
 	j, err := newJob(in, f.target)
-	if err != nil || !j.pays() {
+	if err != nil || f.stated == nil && !j.pays() {
 		return nil, false
 	}
 	_, err = f.target.WithBindings(func(t *lowering.Target) (*lowering.Plan, error) { return Lower(in, types, t) },

@@ -113,7 +113,7 @@ func (f *finder) backward(r *ops.Region, ds ops.ID, scores, inner int, before []
 			return nil, false
 		}
 		// The attention itself must not have the scores in memory.
-		left := find(found, f.target, outer)
+		left := find(found, f.target, outer, nil)
 		id := r.Body[scores].Outs[0].ID
 		if slices.ContainsFunc(left.Body, func(in ops.Instr) bool { return in.Outs != nil && in.Outs[0].ID == id }) {
 			return nil, false

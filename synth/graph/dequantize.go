@@ -256,3 +256,50 @@ func (q *dequantizer) part(w weight, o ops.Operand, p int) ops.Operand {
 	starts[at], lengths[at], strides[at] = from, length, stride
 	return q.add(ops.Slice, typ, [][]int{starts, lengths, strides}, o)
 }
+
+// Integers returns a region in which products of integers of 32 bits, whose operands are converted from s8 or u8, read
+// these as they are: so no operand of 32 bits is in memory, and matrix hardware multiplies them. Sums wrap around as
+// before, so the results have the same bits. The region that is given stays as it is.
+func Integers(r *ops.Region) *ops.Region {
+	n := &narrower{rewriter: newRewriter(r)}
+	n.rewrite = n.product
+	return n.region(r)
+}
+
+type narrower struct{ *rewriter }
+
+// product rewrites a product of integers.
+func (n *narrower) product(in *ops.Instr) bool {
+	if in.Op != ops.Dot || in.Ins[0].Lit != nil || in.Ins[1].Lit != nil {
+		return false
+	}
+	out := in.Outs[0].Type
+	if out.DType != ops.S32 && out.DType != ops.U32 {
+		return false
+	}
+	a, b := n.byte(in.Ins[0]), n.byte(in.Ins[1])
+	d := n.typeOf(a).DType
+	if d != n.typeOf(b).DType || d != ops.S8 && d != ops.U8 || a == in.Ins[0] && b == in.Ins[1] {
+		return false
+	}
+	product := ops.Instr{Op: ops.Dot, Ins: []ops.Operand{a, b}, Outs: in.Outs, Attrs: in.Attrs}
+	if wide := d.Wide(); wide != out.DType {
+		sum := n.add(ops.Dot, ops.Type{DType: wide, Shape: out.Shape}, in.Attrs, a, b)
+		product = ops.Instr{Op: ops.Bitcast, Ins: []ops.Operand{sum}, Outs: in.Outs}
+	}
+	n.body = append(n.body, product)
+	return true
+}
+
+// byte is what an operand is converted from, where that has 8 bits; else the operand.
+func (n *narrower) byte(o ops.Operand) ops.Operand {
+	in := n.made[o.ID]
+	if in == nil || in.Op != ops.AsType || in.Ins[0].Lit != nil {
+		return o
+	}
+	from, to := n.typeOf(in.Ins[0]).DType, n.typeOf(o).DType
+	if (from == ops.S8 || from == ops.U8) && (to == ops.S32 || to == ops.U32) {
+		return in.Ins[0]
+	}
+	return o
+}

@@ -17,7 +17,7 @@ type rewriter struct {
 }
 
 func newRewriter(r *ops.Region) *rewriter {
-	return &rewriter{last: lastID(r), uses: usesIn(r), made: make(map[ops.ID]*ops.Instr), types: make(map[ops.ID]ops.Type)}
+	return &rewriter{last: r.LastID(), uses: usesIn(r), made: make(map[ops.ID]*ops.Instr), types: make(map[ops.ID]ops.Type)}
 }
 
 // region rewrites a region and those of its instructions.

@@ -11,7 +11,7 @@ import (
 // instead of the whole, and may be fused with the producers of the parts. The
 // values are the same, bit for bit. The region that is given stays as it is.
 func Sink(r *ops.Region) *ops.Region {
-	s := &sinker{last: lastID(r)}
+	s := &sinker{last: r.LastID()}
 	return s.region(r)
 }
 

@@ -24,7 +24,7 @@ func Unroll(r *ops.Region, eval Eval) *ops.Region {
 		return r
 	}
 	u := &unroller{eval: eval, is: make(map[ops.ID]ops.Operand)}
-	u.last = lastID(r)
+	u.last = r.LastID()
 	return u.region(r)
 }
 
@@ -33,24 +33,6 @@ func hasLoop(in ops.Instr) bool {
 	return in.Op == ops.While || slices.ContainsFunc(in.Regions, func(r *ops.Region) bool {
 		return slices.ContainsFunc(r.Body, hasLoop)
 	})
-}
-
-// lastID is the highest id in a region.
-func lastID(r *ops.Region) ops.ID {
-	last := ops.ID(0)
-	see := func(list []ops.Result) {
-		for _, o := range list {
-			last = max(last, o.ID)
-		}
-	}
-	see(r.Params)
-	for i := range r.Body {
-		see(r.Body[i].Outs)
-		for _, inner := range r.Body[i].Regions {
-			last = max(last, lastID(inner))
-		}
-	}
-	return last
 }
 
 // unroller writes loops out.

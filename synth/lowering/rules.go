@@ -36,7 +36,8 @@ const (
 	// RuleIndices is the pass that compares indices of rows in compiled programs; see graph.Compare.
 	RuleIndices
 
-	// RuleWeights is the pass that computes the matrices of products in compiled programs; see graph.Dequantize.
+	// RuleWeights is the pass that computes the matrices of products in compiled programs, and has products read integers of
+	// 8 bits as they are; see graph.Dequantize and graph.Integers.
 	RuleWeights
 
 	// RuleSwap is the pass that exchanges the operands of transposed products in compiled programs; see graph.Swap.

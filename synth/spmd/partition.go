@@ -36,7 +36,7 @@ func Partition(r *ops.Region, p *shard.Share) (*Result, error) {
 	}
 	e := &emitter{mesh: p, last: new(ops.ID), notes: &[]Note{}, values: make(map[ops.ID]value), moved: make(map[move]ops.Operand),
 		parts: make(map[ops.ID][]int)}
-	*e.last = lastID(r)
+	*e.last = r.LastID()
 	out, values, err := e.region(r, p.Params, e.wanted(r))
 	if err != nil {
 		return nil, err
@@ -140,6 +140,9 @@ func (e *emitter) instr(in *ops.Instr) error {
 		return e.loop(in)
 	case in.Op == ops.Branch:
 		return e.branch(in)
+	case in.Op == ops.OptimizationBarrier:
+		e.barrier(in)
+		return nil
 	case in.Op == ops.Hook || in.Op == ops.Callback:
 		return errCalls
 	case in.Op.IsCollective():
@@ -158,6 +161,19 @@ func (e *emitter) instr(in *ops.Instr) error {
 	}
 	e.apply(in, args, r)
 	return nil
+}
+
+// barrier writes a barrier of parts: each result is divided as its operand is.
+func (e *emitter) barrier(in *ops.Instr) {
+	local := *in
+	local.Ins, local.Outs = make([]ops.Operand, len(in.Ins)), make([]ops.Result, len(in.Outs))
+	for i, o := range in.Ins {
+		*e.last++
+		v := e.value(o)
+		local.Ins[i], local.Outs[i] = v.local, ops.Result{ID: *e.last, Type: e.mesh.Local(v.typ, v.sharding)}
+		e.define(in.Outs[i], v.sharding, ops.Operand{ID: *e.last})
+	}
+	e.body = append(e.body, local)
 }
 
 // noteWhole notes an instruction without a rule, where operands are divided.
@@ -184,20 +200,4 @@ func (e *emitter) add(op ops.Op, t ops.Type, attrs [][]int, ins ...ops.Operand) 
 	*e.last++
 	e.body = append(e.body, ops.Instr{Op: op, Ins: ins, Outs: []ops.Result{{ID: *e.last, Type: t}}, Attrs: attrs})
 	return ops.Operand{ID: *e.last}
-}
-
-// lastID is the highest id in a region.
-func lastID(r *ops.Region) (last ops.ID) {
-	for _, p := range r.Params {
-		last = max(last, p.ID)
-	}
-	for i := range r.Body {
-		for _, o := range r.Body[i].Outs {
-			last = max(last, o.ID)
-		}
-		for _, inner := range r.Body[i].Regions {
-			last = max(last, lastID(inner))
-		}
-	}
-	return last
 }

@@ -82,7 +82,7 @@ func TestEveryOperation(t *testing.T) {
 			}
 		}
 		info := op.Info()
-		left := info.Kind == ops.Control || info.Internal || op == ops.Tensor
+		left := info.Kind == ops.Control || info.Kind == ops.Composite || op == ops.Tensor
 		if !left && tried == 0 {
 			t.Errorf("%v is not tried", op)
 		}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -91,6 +92,57 @@ func TestWeights(t *testing.T) {
 				}
 				if worst := furthest(got[0], want[0]); worst > 1e-4 {
 					t.Errorf("program %d is %v from the host", i, worst)
+				}
+				if err := d.Built(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// TestIntegerProducts: products of 32 bits whose operands are converted from 8 bits give the bits of the host, where
+// a GPU reads the operands as they are.
+func TestIntegerProducts(t *testing.T) {
+	modes(t, func(t *testing.T, d, host *exectest.Driver, _ bool) {
+		for seed := range uint64(6) {
+			rnd := rand.New(rand.NewPCG(seed, 32))
+			from := []string{"s8", "u8"}[seed%2]
+			m, k, n := 1+rnd.IntN(70), 1+rnd.IntN(300), 1+rnd.IntN(70)
+			p, err := graph.Parse(fmt.Sprintf(`(%%1:%s[%d,%d], %%2:%s[%d,%d], %%3:s32[1,%d]) {
+  %%4:s32[%d,%d] = as_type %%1
+  %%5:s32[%d,%d] = as_type %%2
+  %%6:s32[%d,%d] = dot %%4, %%5 contract_left=[1] batch_left=[] contract_right=[1] batch_right=[]
+  %%7:s32[%d,%d] = add %%6, %%3
+  give %%7
+}
+`, from, m, k, from, n, k, n, m, k, n, k, m, n, m, n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			types, err := p.CheckProgram()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var data [][]byte
+			for _, param := range p.Params {
+				bytes := make([]byte, param.Type.Bytes())
+				for i := range bytes {
+					bytes[i] = byte(rnd.Uint32())
+				}
+				data = append(data, bytes)
+			}
+			want, _, err := results(host, p, types, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range d.Exec.Enough() + 1 {
+				got, _, err := results(d, p, types, data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(got[0], want[0]) {
+					t.Errorf("seed %d: other bits than the host gives, of %s %d×%d×%d", seed, from, m, k, n)
 				}
 				if err := d.Built(); err != nil {
 					t.Fatal(err)

@@ -46,7 +46,9 @@ defmodule NxVulkanGo do
 
   @behaviour Nx.Defn.Compiler
 
-  alias NxVulkanGo.{Compiler, Distribution, Error, Options, Session}
+  import Nx.Defn, only: [deftransform: 2]
+
+  alias NxVulkanGo.{Attention, Checkpoint, Compiler, Distribution, Error, Options, Session}
   alias NxVulkanGo.Session.Registry
 
   @impl true
@@ -102,6 +104,75 @@ defmodule NxVulkanGo do
   """
   @spec explain(fun, [term], keyword) :: NxVulkanGo.Explanation.t()
   def explain(fun, args, options \\ []), do: Compiler.explain(fun, args, options)
+
+  @doc """
+  Marks values that a gradient computes again, so that they need no memory until then (gradient
+  checkpointing, Chen et al. 2016).
+
+  With a function, returns a function of the same results. A gradient keeps its arguments,
+  the tensors that it captures and its results, and none of the values between.
+
+      defn loss(x, layers) do
+        {w1, w2, w3} = layers
+        layer = NxVulkanGo.checkpoint(fn x, w -> Nx.tanh(Nx.dot(x, w)) end)
+        x |> layer.(w1) |> layer.(w2) |> layer.(w3) |> Nx.sum()
+      end
+
+  With an expression, or a container of them, returns the same values. The values from which they
+  are computed are computed again, from the parameters of the `defn`, the variables of the gradient
+  and earlier checkpoints: `x = NxVulkanGo.checkpoint(layer(x, w))` keeps only x.
+
+  The memory of a gradient falls with the number of checkpointed parts, and each part is computed
+  twice. Values and gradients are the same, except that gradients may be added in another order.
+  Checkpoints can be nested, in loops, branches and vectorized functions. Hooks run again with
+  the values; results of `Nx.runtime_call/4` are kept.
+
+  It works with every compiler and every release of Nx from 0.13 on. `Nx.Defn.Evaluator` computes the
+  values again; EXLA may find that they are the same, and keep them. Outside of a gradient it has no
+  effect, nor where the results have vectorized axes that a value with a gradient, such as a weight, has not.
+  """
+  @spec checkpoint(fun) :: fun
+  @spec checkpoint(expr) :: expr when expr: Nx.Container.t() | Nx.Tensor.t()
+  deftransform checkpoint(fun_or_expr) do
+    if is_function(fun_or_expr),
+      do: Checkpoint.function(fun_or_expr),
+      else: Checkpoint.expression(fun_or_expr)
+  end
+
+  @doc """
+  Computes scaled dot-product attention: `softmax(query · keyᵀ · scale + bias) · value`.
+
+  | tensor | shape |
+  |---|---|
+  | query | `{..., heads, queries, size}` |
+  | key | `{..., groups, keys, size}` |
+  | value | `{..., groups, keys, width}` |
+  | result | `{..., heads, queries, width}` |
+
+  The leading dimensions are equal. `heads` is a multiple of `groups`: each group of a key and a value serves
+  `heads / groups` heads, one after the other (grouped-query attention). The types are floats; the result has the type to which
+  they merge. Vectorized tensors are attended to for each vector.
+
+      defn layer(query, key, value, mask) do
+        NxVulkanGo.attention(query, key, value, mask: mask, causal: true)
+      end
+
+  In a function that is compiled by `compiler: NxVulkanGo`, it is one kernel on a GPU wherever the kernel exists: for f32, bf16 and f16
+  and at most 256 columns of values. The memory of the kernel is linear in the lengths; "Attention" in `NxVulkanGo.Compiler` gives the bound
+  of its error. Elsewhere, and with other compilers and backends, it is computed by operations of Nx, and so is its gradient.
+
+  ## Options
+
+    * `:causal` - query i sees only the keys 0 to i (default: `false`)
+    * `:mask` - a tensor that broadcasts to `{..., heads, queries, keys}`. Keys where it is zero are excluded. A
+      query without any key gives NaN
+    * `:bias` - a tensor of floats that is added to the scaled scores, and broadcasts as the mask does
+    * `:scale` - a number (default: `1 / sqrt(size)`)
+  """
+  @spec attention(Nx.Tensor.t(), Nx.Tensor.t(), Nx.Tensor.t(), keyword) :: Nx.Tensor.t()
+  deftransform attention(query, key, value, options \\ []) do
+    Attention.run(query, key, value, options)
+  end
 
   @doc """
   Lists the devices of a server: maps with `:index`, `:name`, `:kind`, `:driver`,

@@ -41,7 +41,7 @@ const (
 	PlaceHost    Place = "host"    // the device cannot, is a processor that takes longer, or there is none
 	PlaceView    Place = "view"    // the result is the memory of the operand
 	PlaceUpload  Place = "upload"  // a tensor that is part of the program
-	PlaceControl Place = "control" // a loop, a branch, or a message to the client
+	PlaceControl Place = "control" // a loop, a branch, a barrier, or a message to the client
 )
 
 // Kernel is a dispatch and what it is estimated to take.
@@ -170,6 +170,10 @@ func (x *explainer) regions(s *program.Step, around string) error {
 func (x *explainer) remember(part *Part, s *program.Step, plan *synth.Plan) {
 	shares, temps := map[int]int{}, []int64(nil)
 	switch {
+	case s.In.Op == ops.OptimizationBarrier:
+		for i := range s.In.Outs {
+			shares[i] = i
+		}
 	case plan == nil:
 	case plan.Alias >= 0:
 		shares[0] = plan.Alias

@@ -116,7 +116,8 @@ func New(r *ops.Region, broken error, eval graph.Eval, t *synth.Target) *Program
 	}
 	p.Region, p.Values = graph.Sink(graph.Unroll(r, eval)), types
 	b := builder{slots: make(map[ops.ID]ops.ID)}
-	p.Body = b.block(synth.FindAttention(synth.Rewrite(synth.FindGradients(p.Region, eval, t), t), eval, t), false)
+	stated := synth.FindGradients(synth.StateAttention(p.Region, eval, t), eval, t)
+	p.Body = b.block(synth.FindAttention(synth.Rewrite(stated, t), eval, t), false)
 	p.Slots, p.Open, p.Calls = len(b.slots), b.open, b.calls
 	p.signed()
 	return p
@@ -187,7 +188,7 @@ func (b *builder) block(r *ops.Region, keep bool) *Block {
 		s := &out.Steps[i]
 		s.In = wire.Instr{Instr: in, Name: in.Op.String()}
 		b.calls = b.calls || in.Op == ops.Hook || in.Op == ops.Callback
-		b.open = b.open || IsControl(in.Op) && in.Op != ops.Branch
+		b.open = b.open || IsControl(in.Op) && in.Op != ops.Branch && in.Op != ops.OptimizationBarrier
 		if !in.Op.Info().Closed {
 			for k, inner := range in.Regions {
 				s.Regions = append(s.Regions, b.block(inner, in.Op == ops.While && k == 0))
@@ -290,8 +291,12 @@ func (s *Step) candidates() []ops.ID {
 	return ids
 }
 
-// IsControl reports whether an operation is control flow, a message to the client, or a collective: no
+// IsControl reports whether an operation is control flow, a message to the client, a collective, or a barrier: no
 // other instruction moves past it.
 func IsControl(op ops.Op) bool {
-	return op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback || op.IsCollective()
+	return op == ops.OptimizationBarrier || op == ops.While || op == ops.Branch || op == ops.Hook || op == ops.Callback || op.IsCollective()
 }
+
+// OnlyPrograms reports whether an operation belongs in programs, and not in the stream: control, and what is a region
+// of others.
+func OnlyPrograms(op ops.Op) bool { return IsControl(op) || op.Info().Kind == ops.Composite }

@@ -16,6 +16,7 @@
 #     --vocabulary 151936     --batch   1
 #     --prompt     32         --tokens  256     prompt, and new tokens after it
 #     --strategy   greedy or sample (top_k 50, top_p 0.9)
+#     --streams    0          clients at once, each with a text of one sequence from one Nx.Serving
 #     --runs       5          timed runs; the median counts
 #     --explain               prints the dispatches and bytes of one round of a GPU instead, and runs
 #                             nothing
@@ -23,7 +24,8 @@
 #                             apart from the others
 #
 # The result is one line of JSON. "decode" is tokens a second of one sequence, from the difference
-# between runs of all tokens and of one; "first" is the time to the first token in seconds.
+# between runs of all tokens and of one; "first" is the time to the first token in seconds. With --streams,
+# "decode" is tokens a second of all clients together, and "first" and "between" are medians over clients and tokens.
 
 defmodule Generation do
   alias Bumblebee.Text
@@ -42,6 +44,7 @@ defmodule Generation do
     prompt: :integer,
     tokens: :integer,
     strategy: :string,
+    streams: :integer,
     runs: :integer,
     explain: :boolean,
     profile: :boolean
@@ -61,6 +64,7 @@ defmodule Generation do
     prompt: 32,
     tokens: 256,
     strategy: "greedy",
+    streams: 0,
     runs: 5,
     explain: false,
     profile: false
@@ -82,6 +86,7 @@ defmodule Generation do
     cond do
       o.explain -> explain(o)
       o.profile -> profile(o, spec, model)
+      o.streams > 0 -> streams(o, spec, model)
       true -> measure(o, spec, model)
     end
   end
@@ -135,6 +140,63 @@ defmodule Generation do
 
     line(o, %{decode: (o.tokens - 1) / (all - one), first: one, seconds: all})
   end
+
+  # Each client gets its tokens from one serving, whose batches have all clients.
+  defp streams(o, spec, model) do
+    Nx.global_default_backend(NxVulkanGo.Backend)
+    {init, _} = Axon.build(model, seed: 1, compiler: NxVulkanGo)
+    parameters = init.(spec.__struct__.input_template(spec), Axon.ModelState.empty())
+    generate = generate(o, spec, model, o.tokens)
+
+    run = fn _key, options ->
+      run = Nx.Defn.jit(generate, [compiler: NxVulkanGo] ++ options)
+      fn batch -> run.(parameters, batch) end
+    end
+
+    serving = run |> Nx.Serving.new() |> Nx.Serving.streaming(hooks: [:token])
+
+    {:ok, _} =
+      Nx.Serving.start_link(
+        serving: serving,
+        name: :streams,
+        batch_size: o.streams,
+        batch_timeout: 1000
+      )
+
+    rounds = for _ <- 1..(3 + o.runs), do: stream_all(o)
+    rounds = Enum.drop(rounds, 3)
+    first = for texts <- rounds, {start, [at | _]} <- texts, do: at - start
+
+    between =
+      for texts <- rounds, {_, times} <- texts, {a, b} <- Enum.zip(times, tl(times)), do: b - a
+
+    rates =
+      for texts <- rounds do
+        times = for {_, times} <- texts, do: times
+        count = times |> Enum.map(&(length(&1) - 1)) |> Enum.sum()
+        count / (Enum.max(Enum.map(times, &List.last/1)) - Enum.min(Enum.map(times, &hd/1)))
+      end
+
+    line(o, %{decode: median(rates), first: median(first), between: median(between)})
+  end
+
+  # When each client began, and when its tokens came, in seconds.
+  defp stream_all(o) do
+    inputs = inputs(%{o | batch: 1})
+
+    1..o.streams
+    |> Enum.map(fn i ->
+      Task.async(fn ->
+        input = %{inputs | "seed" => Nx.tensor([i], type: :s64)}
+        start = now()
+        events = Nx.Serving.batched_run(:streams, Nx.Batch.concatenate([input]))
+        {start, for({:token, _} <- events, do: now())}
+      end)
+    end)
+    |> Task.await_many(:infinity)
+  end
+
+  defp now, do: System.monotonic_time(:microsecond) / 1.0e6
 
   defp inputs(o) do
     shape = {o.batch, o.prompt}

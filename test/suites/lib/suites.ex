@@ -94,7 +94,8 @@ defmodule Suites do
     "bumblebee_numbers" => %{
       app: :bumblebee,
       root: @here,
-      files: ~w(numbers/bumblebee_test numbers/bumblebee_generation_test)
+      files:
+        ~w(numbers/bumblebee_test numbers/bumblebee_generation_test numbers/bumblebee_serving_test)
     },
     "livebooks" => %{app: :nx_vulkan_go, root: @here, files: ~w(livebooks/livebook_test)},
     "scholar_numbers" => %{app: :scholar, root: @here, files: ~w(numbers/scholar_test)}

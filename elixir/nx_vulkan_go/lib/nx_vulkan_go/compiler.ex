@@ -56,6 +56,7 @@ defmodule NxVulkanGo.Compiler do
   roundings of bf16 and f16 between the operations add 2⁻⁸·(4 + S) and 2⁻¹¹·(4 + S). A row whose
   mask excludes everything by -Inf is NaN, as without the kernel.
   Gradients keep the separate operations, as does a server with `--disable-passes attention`.
+  `NxVulkanGo.attention/4` states an attention, which is then one kernel at any size.
 
   ## Gradients of models of bf16
 

@@ -64,4 +64,59 @@ defmodule Suites.AxonNumbersTest do
       assert List.last(actual) < hd(actual) / 10
     end
   end
+
+  # Blocks of dense layers, each a layer of Axon whose function `wrap` has wrapped.
+  defp blocks(wrap) do
+    block = fn x, w1, w2, _opts ->
+      x |> Axon.Layers.dense(w1) |> Axon.Activations.gelu() |> Axon.Layers.dense(w2) |> Nx.add(x)
+    end
+
+    one = fn i, x ->
+      w1 = Axon.param("w1", fn {_, n} -> {n, 32} end, initializer: :glorot_uniform)
+      w2 = Axon.param("w2", fn {_, n} -> {32, n} end, initializer: :glorot_uniform)
+      Axon.layer(wrap.(block), [x, w1, w2], name: "block_#{i}", op_name: :block)
+    end
+
+    Enum.reduce(1..4, Axon.input("x", shape: {nil, 8}), one) |> Axon.dense(1)
+  end
+
+  test "layers whose values are computed again for the gradient" do
+    on({Nx.BinaryBackend, Nx.Defn.Evaluator}, fn ->
+      {x, _} = Nx.Random.normal(Nx.Random.key(3), shape: {64, 8})
+      {init, _} = Axon.build(blocks(& &1), seed: 11)
+      state = init.(Nx.template({1, 8}, :f32), Axon.ModelState.empty())
+
+      gradient = fn wrap, compiler ->
+        {_, predict} = Axon.build(blocks(wrap), mode: :train)
+
+        fun = fn params, x ->
+          Nx.Defn.value_and_grad(params, fn params ->
+            %{prediction: y} = predict.(Axon.ModelState.new(params), x)
+            Nx.mean(Nx.multiply(y, y))
+          end)
+        end
+
+        {loss, gradient} = Nx.Defn.jit_apply(fun, [state.data, x], compiler: compiler)
+
+        parts =
+          if compiler == NxVulkanGo, do: NxVulkanGo.explain(fun, [state.data, x]).parts, else: []
+
+        {[loss | leaves(gradient)], parts |> Enum.map(& &1.held) |> Enum.max(fn -> 0 end)}
+      end
+
+      {expected, _} = gradient.(& &1, Nx.Defn.Evaluator)
+      {_, kept} = gradient.(& &1, NxVulkanGo)
+
+      for compiler <- [Nx.Defn.Evaluator, NxVulkanGo] do
+        {actual, held} = gradient.(&NxVulkanGo.checkpoint/1, compiler)
+        assert held < kept
+
+        for {e, a} <- Enum.zip(expected, actual) do
+          [e, a] = for t <- [e, a], do: Nx.backend_copy(t, Nx.BinaryBackend)
+          difference = Nx.to_number(Nx.reduce_max(Nx.abs(Nx.subtract(e, a))))
+          assert difference <= 1.0e-5 * Nx.to_number(Nx.reduce_max(Nx.abs(e)))
+        end
+      end
+    end)
+  end
 end

@@ -12,7 +12,7 @@ defmodule NxVulkanGo.Compiler.Lower do
   alias NxVulkanGo.Backend, as: B
   alias NxVulkanGo.Backend.Eager
   alias NxVulkanGo.Compiler.{Operation, Scope}
-  alias NxVulkanGo.{Encoding, Ops}
+  alias NxVulkanGo.{Attention, Checkpoint, Encoding, Ops}
   import NxVulkanGo.Compiler.Scope, only: [devectorize: 1]
 
   # For the program: the next id, the tensors that the function has captured, the
@@ -161,8 +161,11 @@ defmodule NxVulkanGo.Compiler.Lower do
 
   defp node(%T{data: %Expr{op: :tensor, args: [tensor]}} = t, state), do: tensor(state, t, tensor)
 
-  defp node(%T{data: %Expr{op: :metadata, args: [expr, _]}} = t, state),
-    do: bind_all(state, t, operands(state, expr))
+  defp node(%T{data: %Expr{op: :metadata, args: [expr, _]}} = t, state) do
+    if Checkpoint.barrier?(t),
+      do: barrier(state, t, expr),
+      else: bind_all(state, t, operands(state, expr))
+  end
 
   defp node(%T{data: %Expr{op: :elem, args: [tuple, i]}} = t, state) do
     {:many, values} = operand(state, tuple)
@@ -227,6 +230,19 @@ defmodule NxVulkanGo.Compiler.Lower do
     end
   end
 
+  # A barrier passes what anything needs of it. A literal passes as it is.
+  defp barrier(state, t, tensors) do
+    values = for i <- Scope.passed(state.scope, t), do: {i, operand(state, elem(tensors, i))}
+    {taken, literals} = Enum.split_with(values, fn {_, value} -> is_integer(value) end)
+    {results, ids, state} = results(state, for({i, _} <- taken, do: elem(tensors, i)))
+    instruction = {:optimization_barrier, results, Enum.map(taken, &elem(&1, 1)), []}
+    state = if taken == [], do: state, else: emit(state, home(state, t), instruction)
+
+    passed = taken |> Enum.zip_with(ids, fn {i, _}, id -> {i, id} end) |> Map.new()
+    passed = Map.merge(passed, Map.new(literals))
+    bind_all(state, t, for(i <- 0..(tuple_size(tensors) - 1), do: passed[i]))
+  end
+
   ## Control flow
 
   defp branch(state, %T{data: %Expr{id: id, args: [clauses, last]}} = t) do
@@ -274,8 +290,16 @@ defmodule NxVulkanGo.Compiler.Lower do
     {{params, body, values}, state}
   end
 
-  # A block that the node knows is an instruction. Another block is inlined with the
-  # default of Nx.
+  # Attention is an instruction with its default as a region. Another block that the node knows is
+  # an instruction. Any other block is inlined with the default of Nx.
+  defp block(state, %T{data: %Expr{args: [%Attention{}, args, default, _fun]}} = t) do
+    closed = state.closed
+    {region, state} = region(%{state | closed: true}, args, [default])
+    {results, ids, state} = results(%{state | closed: closed}, [t])
+    instruction = {:attention, results, Enum.map(args, &operand(state, &1)), [region]}
+    state |> emit(home(state, t), instruction) |> bind_all(t, ids)
+  end
+
   defp block(state, %T{data: %Expr{args: [struct, in_args, default, _fun]}} = t) do
     out = if match?({:tuple, _}, t.type), do: templates(default), else: devectorize(t)
     args = Enum.map(in_args, &placeholder(state, &1))

@@ -12,13 +12,13 @@ defmodule NxVulkanGo.Compiler.Scope do
 
   alias Nx.Defn.{Composite, Expr, Tree}
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.Encoding
+  alias NxVulkanGo.{Checkpoint, Encoding}
 
   @root 0
   @leaves [:parameter, :constant, :tensor, :iota, :eye]
   @folds [:reduce, :window_reduce]
 
-  defstruct order: [], homes: nil, branches: %{}
+  defstruct order: [], homes: nil, branches: %{}, passed: %{}
 
   @type region :: non_neg_integer
   @type t :: %__MODULE__{
@@ -27,18 +27,53 @@ defmodule NxVulkanGo.Compiler.Scope do
           # nil where everything belongs to the root
           homes: nil | %{term => region},
           # of each cond, for each clause, the regions of yes and no
-          branches: %{term => [{region, region}]}
+          branches: %{term => [{region, region}]},
+          # of each barrier, which of its tensors anything needs
+          passed: %{term => %{non_neg_integer => true}}
         }
 
   @doc "Makes the scope that computes `outputs`."
   @spec new([T.t()]) :: t
   def new(outputs) do
-    order = visit(outputs, [], %{})
+    order = visit(outputs, [], %{}, nil)
+    barriers? = Enum.any?(order, &Checkpoint.barrier?/1)
+    passed = if barriers?, do: passed(outputs, %{}, %{}), else: %{}
+    order = if barriers?, do: visit(outputs, [], %{}, passed), else: order
+    scope = %__MODULE__{order: order, passed: passed}
 
     if Enum.any?(order, &(&1.data.op == :cond)),
-      do: place_all(order, outputs),
-      else: %__MODULE__{order: order}
+      do: place_all(scope, outputs),
+      else: scope
   end
+
+  @doc "Returns the numbers of a barrier's tensors that anything needs."
+  @spec passed(t, T.t()) :: [non_neg_integer]
+  def passed(%__MODULE__{passed: passed}, t),
+    do: passed |> Map.get(id(t), %{}) |> Map.keys() |> Enum.sort()
+
+  # Finds what is needed where a barrier passes only what is needed of it.
+  defp passed([], passed, _seen), do: passed
+
+  defp passed([%T{data: %Expr{op: op, args: args}} = t | rest], passed, seen) do
+    id = id(t)
+
+    cond do
+      is_map_key(seen, id) ->
+        passed(rest, passed, seen)
+
+      op == :elem and Checkpoint.barrier?(hd(args)) ->
+        [barrier, i] = args
+        needed = Map.update(passed, id(barrier), %{i => true}, &Map.put(&1, i, true))
+        passed([nth(barrier, i) | rest], needed, Map.put(seen, id, true))
+
+      true ->
+        passed(reduce_args(t, rest, nil, &[&1 | &2]), passed, Map.put(seen, id, true))
+    end
+  end
+
+  defp passed([_option | rest], passed, seen), do: passed(rest, passed, seen)
+
+  defp nth(%T{data: %Expr{args: [tuple, _]}}, i), do: elem(tuple, i)
 
   @doc "Returns the region of a node."
   @spec home(t, T.t()) :: region
@@ -63,41 +98,47 @@ defmodule NxVulkanGo.Compiler.Scope do
   # Depth first, in the order of the arguments, as the evaluator goes: hooks run in that
   # order. The expressions to visit are in a list, not on the stack: expressions may be very
   # deep, and each garbage collection scans the stack.
-  defp visit([], order, _seen), do: order
-  defp visit([{:done, t} | rest], order, seen), do: visit(rest, [t | order], seen)
+  defp visit([], order, _seen, _passed), do: order
+  defp visit([{:done, t} | rest], order, seen, passed), do: visit(rest, [t | order], seen, passed)
 
-  defp visit([%T{data: %Expr{}} = t | rest], order, seen) do
+  defp visit([%T{data: %Expr{}} = t | rest], order, seen, passed) do
     id = id(t)
 
     if is_map_key(seen, id) do
-      visit(rest, order, seen)
+      visit(rest, order, seen, passed)
     else
-      args = reduce_args(t, [], &[&1 | &2])
-      visit(:lists.reverse(args, [{:done, t} | rest]), order, Map.put(seen, id, true))
+      args = reduce_args(t, [], passed, &[&1 | &2])
+      visit(:lists.reverse(args, [{:done, t} | rest]), order, Map.put(seen, id, true), passed)
     end
   end
 
-  defp visit([_option | rest], order, seen), do: visit(rest, order, seen)
+  defp visit([_option | rest], order, seen, passed), do: visit(rest, order, seen, passed)
 
-  # The arguments that belong to the same scope.
-  defp reduce_args(%T{data: %Expr{op: op}}, acc, _fun) when op in @leaves, do: acc
+  # The arguments that belong to the same scope; of barriers those that `passed` has, unless
+  # that is nil.
+  defp reduce_args(%T{data: %Expr{op: op}}, acc, _passed, _fun) when op in @leaves, do: acc
 
-  defp reduce_args(%T{data: %Expr{op: op, args: [tensor, initial | _]}}, acc, fun)
+  defp reduce_args(%T{data: %Expr{op: op, args: [tensor, initial | _]}}, acc, _passed, fun)
        when op in @folds,
        do: fun.(initial, fun.(tensor, acc))
 
-  defp reduce_args(t, acc, fun) do
-    {_, acc} = Tree.apply_args(t, :scope, acc, &{&1, fun.(&1, &2)})
-    acc
+  defp reduce_args(t, acc, passed, fun) do
+    if passed && Checkpoint.barrier?(t) do
+      numbers = passed |> Map.get(id(t), %{}) |> Map.keys() |> Enum.sort()
+      Enum.reduce(numbers, acc, &fun.(nth(t, &1), &2))
+    else
+      {_, acc} = Tree.apply_args(t, :scope, acc, &{&1, fun.(&1, &2)})
+      acc
+    end
   end
 
   ## Regions
 
-  defp place_all(order, outputs) do
-    state = %{homes: %{}, parents: %{@root => {nil, 0}}, branches: %{}}
+  defp place_all(%{order: order} = scope, outputs) do
+    state = %{homes: %{}, parents: %{@root => {nil, 0}}, branches: %{}, passed: scope.passed}
     state = Enum.reduce(outputs, state, &place(&1, @root, &2))
     state = Enum.reduce(order, state, &place_args/2)
-    %__MODULE__{order: order, homes: state.homes, branches: state.branches}
+    %{scope | homes: state.homes, branches: state.branches}
   end
 
   defp place_args(%T{data: %Expr{id: id, op: :cond, args: [clauses, last]}}, state) do
@@ -115,7 +156,7 @@ defmodule NxVulkanGo.Compiler.Scope do
 
   defp place_args(t, state) do
     region = Map.fetch!(state.homes, id(t))
-    reduce_args(t, state, &place(&1, region, &2))
+    reduce_args(t, state, state.passed, &place(&1, region, &2))
   end
 
   defp region_in(parent, %{parents: parents} = state) do

@@ -63,6 +63,7 @@ defmodule NxVulkanGo.Compiler.TypeWidening do
     case tuple do
       %T{data: %Expr{op: :while, args: [_, arg, _, _]}} -> retype(t, nth(arg, i).type)
       %T{data: %Expr{op: :cond, args: [_, last]}} -> retype(t, nth(last, i).type)
+      %T{data: %Expr{op: :metadata, args: [inner, _]}} -> retype(t, nth(inner, i).type)
       _ -> t
     end
   end
