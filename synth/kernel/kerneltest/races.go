@@ -13,18 +13,17 @@ import (
 // two accesses of an element by two invocations of a workgroup, one of them a write, without a
 // barrier between them. In a barrier of a subgroup its lanes wait for each other alone.
 type memory struct {
-	round   uint32   // between two barriers; workgroups go on counting
-	shared  [][]cell // of each shared array
-	regions []*region
-	of      []*region // of each buffer; nil where the kernel writes nothing of its memory
+	round  uint32    // between two barriers; workgroups go on counting
+	shared [][]cell  // of each shared array
+	of     []*region // of each buffer
 }
 
 // region is memory that buffers have in common.
 type region struct {
 	from, to uintptr
 	unit     uintptr // bytes of a cell
-	cells    []cell
 	written  bool
+	cells    []cell // none where the kernel writes nothing of it
 }
 
 // cell is an element, or a part of one.
@@ -53,18 +52,19 @@ func newMemory(k *kernel.Kernel, buffers [][]byte) *memory {
 	}
 	start := func(i int) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(buffers[i]))) }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(start(a), start(b)) })
+	var regions []*region
 	var last *region
 	for _, i := range order {
 		from, unit := start(i), uintptr(min(4, k.Buffers[i].Elem.Size()))
 		if last == nil || from >= last.to {
 			last = &region{from: from, unit: unit}
-			m.regions = append(m.regions, last)
+			regions = append(regions, last)
 		}
 		last.to, last.unit = max(last.to, from+uintptr(len(buffers[i]))), min(last.unit, unit)
 		last.written = last.written || k.Buffers[i].Write
 		m.of[i] = last
 	}
-	for _, r := range m.regions {
+	for _, r := range regions {
 		if r.written {
 			r.cells = make([]cell, (r.to-r.from+r.unit-1)/r.unit)
 		}
