@@ -14,7 +14,7 @@ import (
 // element of l is larger than 1.
 func TestLULarge(t *testing.T) {
 	onGPU(t, func(t *testing.T, d, _ *exectest.Driver) {
-		n := fewtest.Of(2100, 1100) // blocks have 512 columns
+		n := fewtest.Of(2100, 1100)       // blocks have 512 columns
 		if target.SharedMemory < 48<<10 { // whose blocks are narrow
 			n = 520
 		}
