@@ -9,6 +9,7 @@ import (
 	"nxvk/fallback/dense"
 	"nxvk/fallback/sched"
 	"nxvk/ops"
+	"nxvk/test/fewtest"
 )
 
 // heavy is an instruction of every kind that can take long, of sizes that are cut into
@@ -57,7 +58,10 @@ func heavyOnes(r *rand.Rand) []heavy {
 // computes at once; a cancelled computation says so.
 func TestWorker(t *testing.T) {
 	p := sched.NewPool(3)
-	for _, h := range heavyOnes(rand.New(rand.NewPCG(5, 6))) {
+	for i, h := range heavyOnes(rand.New(rand.NewPCG(5, 6))) {
+		if !fewtest.OneIn(2, i) { // types have an odd number of operations: each is tried in two
+			continue
+		}
 		outs := func() (list []Value) {
 			for _, o := range h.in.Outs {
 				list = append(list, dense.New(o.Type))

@@ -2,14 +2,18 @@
 # Runs the tests, writes a report in JUnit's XML of each part of them to reports/, and
 # ends with the counts. It goes on after a failure, and fails at the end.
 #
-#   test/all.sh [PART...]   all parts, or those named: vet race devices collections
-#                           nocgo matrix cluster elixir; with TEST_FULL also types
-#                           others device
+#   test/all.sh [PART...]   all parts, or those named: vet compiler race devices
+#                           collections nocgo matrix cluster elixir; with TEST_FULL
+#                           also types others device
+#
+# Without TEST_FULL Go's tests run with -short: a test that draws cases draws fewer, and
+# the few that do not run say so. With it every test runs whole.
 #
 #   OTP_ROOTS   Debian releases whose Erlang is tried besides the host's
 #   NX_PATH     a checkout of Nx, for the Elixir suite
-#   TEST_FULL   every type and every class of shapes on devices, and the suites
-#               of Nx and of what is built on it, on the host and on a device
+#   TEST_FULL   every test whole, also without cgo; every type and every class of shapes
+#               on devices, and the suites of Nx and of what is built on it, on the host
+#               and on a device
 #   GOTESTSUM   the runner of Go's tests, a command
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -19,14 +23,19 @@ reports=reports
 # A package's tests may take long on a busy machine; one that hangs still ends.
 export GOFLAGS="${GOFLAGS:-} -timeout=40m"
 
-# The race detector covers all that does not talk to a driver: drivers and
-# their threads are not built for it. The compiler has no goroutines of its own:
-# it is tried where it is called from many, and its long tests, which interpret kernels,
-# run without.
-device='^nxvk/(vulkan|gen/exec|node/bench|test/.+)(/|$)|^nxvk/synth$'
-device="$device|^nxvk/synth/(elementwise|movement|indexing|reduction|windowing|dot|sorting|fft|linalg|leapfrog|fusion)(/|$)"
+# short is the flag of Go's tests without TEST_FULL.
+short=-short
+[ -z "${TEST_FULL:-}" ] || short=
+
+# The packages that talk to a driver: the race detector is not for drivers and their
+# threads.
+device='^nxvk/(vulkan|gen/exec|node/bench|test/.+)(/|$)'
 cluster='^nxvk/test/cluster$'
-compiler='^nxvk/(synth/.+|fallback|ops|shaders)(/|$)'
+# The packages without goroutines of their own, where the race detector sees nothing. Those
+# that goroutines share are raced apart, see part_race. Whether the invocations of a kernel
+# race with each other, the interpreter of kernels tells in every test (synth/kernel/kerneltest).
+# None reaches a driver or cgo. test/race_test.go holds this.
+single='^nxvk/((ops|synth|fallback|shaders|packaging)(/.+)?|gen/nuts|test)$'
 
 packages() { $GO list ./... | grep -E "$1"; }
 
@@ -82,35 +91,57 @@ vetted() {
 	step gofmt formatted
 }
 
+part_compiler() {
+	# shellcheck disable=SC2046,SC2086 # lists; no flag
+	report compiler "$GO" test -json $short $(packages "$single")
+}
+
+# What has goroutines, what hands work to them, and the compiler where many call it.
 part_race() {
-	# shellcheck disable=SC2046
-	report race "$GO" test -json -race $($GO list ./... | grep -Ev "$device|$compiler")
-	# shellcheck disable=SC2046
-	report race-compiler "$GO" test -json -race -short $(packages "$compiler" | grep -Ev "$device")
-	report race-concurrent "$GO" test -json -race -run Concurrent ./synth
+	# shellcheck disable=SC2046,SC2086
+	report race "$GO" test -json -race $short $($GO list ./... | grep -Ev "$device|$single") \
+		./fallback/sched ./synth/simt ./synth/gemm
+	# shellcheck disable=SC2086
+	report race-concurrent "$GO" test -json -race $short -run '^Test(Concurrent|Worker)' ./synth ./fallback ./test/digest
 }
 
 part_devices() {
-	# shellcheck disable=SC2046
-	report devices "$GO" test -json $(packages "$device" | grep -v "$cluster")
+	# shellcheck disable=SC2046,SC2086
+	report devices "$GO" test -json $short $(packages "$device" | grep -v "$cluster")
 }
 
-# Devices and messages with a collection at every allocation.
+# pressed is what tests with a collection at every allocation take: all but the 220,000 rounds of TestFlatMemory, which
+# -short leaves out itself.
+pressed=${short:--skip=^TestFlatMemory\$}
+
+# Devices and messages with a collection at every allocation. The sampler's chains have no memory
+# but Go's.
 part_collections() {
-	# shellcheck disable=SC2046
-	report collections env GOGC=1 "$GO" test -json -short $(packages '^nxvk/(vulkan|gen)(/|$)')
+	# shellcheck disable=SC2046,SC2086
+	report collections env GOGC=1 "$GO" test -json $pressed $(packages '^nxvk/(vulkan|gen)(/|$)' | grep -v '^nxvk/gen/nuts$')
 }
 
-# Without cgo: everything on the host, Vulkan itself, also with a collection at every
-# allocation, and programs and operations on devices. Without Vulkan it still builds.
+# Without cgo purego calls Vulkan, and nothing else is different: Vulkan itself, with a collection at
+# every allocation, what sessions do on a device, and random programs. With TEST_FULL also the rest: what computes
+# on the host, Vulkan with few collections, and every operation on a device. Without Vulkan it still builds.
 part_nocgo() {
-	steps nocgo-build step "build without cgo and without Vulkan" \
-		env CGO_ENABLED=0 "$GO" build -tags novulkan -o /dev/null ./cmd/nxvk-node
-	report nocgo env CGO_ENABLED=0 "$GO" test -json -short -skip '^TestDevice|/^(device|addresses)$' \
-		./ops/... ./synth/... ./fallback/... ./gen/...
+	steps nocgo-build nocgo_built
+	# shellcheck disable=SC2086
+	report nocgo-collections env CGO_ENABLED=0 GOGC=1 "$GO" test -json $pressed ./vulkan/...
+	if [ -n "$short" ]; then
+		report nocgo-devices env CGO_ENABLED=0 "$GO" test -json -short -run "$on_device" ./gen/exec/...
+		report nocgo-programs env CGO_ENABLED=0 "$GO" test -json -short -run '^TestPrograms$' ./test/conformance
+		return
+	fi
+	report nocgo env CGO_ENABLED=0 "$GO" test -json -skip "$on_device" ./ops/... ./synth/... ./fallback/... ./gen/...
 	report nocgo-vulkan env CGO_ENABLED=0 "$GO" test -json ./vulkan/...
-	report nocgo-collections env CGO_ENABLED=0 GOGC=1 "$GO" test -json -short ./vulkan/...
-	report nocgo-devices env CGO_ENABLED=0 "$GO" test -json -short ./gen/exec/... ./test/conformance
+	report nocgo-devices env CGO_ENABLED=0 "$GO" test -json ./gen/exec/... ./test/conformance
+}
+# on_device are the tests and subtests that have a device to themselves.
+on_device='^TestDevice|/^(device|addresses)$'
+nocgo_built() {
+	step "build without cgo and without Vulkan" env CGO_ENABLED=0 "$GO" build -tags novulkan -o /dev/null ./cmd/nxvk-node
+	step "vet without cgo" env CGO_ENABLED=0 "$GO" vet ./...
 }
 
 # find_roots: the roots of OTP_ROOTS that can be had, once.
@@ -145,16 +176,17 @@ part_matrix() {
 	trap 'rm -rf "$work"' EXIT
 	steps matrix-build step "build the tests of products" "$GO" test -c -o "$work/" ./test/gemm ./test/conformance
 	report matrix "$GO" tool test2json -t -p nxvk/test/gemm chroot "$found" env VK_DRIVER_FILES="$driver" NXVK_VALIDATION=0 \
-		"/tmp/${work##*/}/gemm.test" -test.v=test2json -test.run '^TestMatrixHardware$'
+		"/tmp/${work##*/}/gemm.test" -test.v=test2json ${short:+-test.short} -test.run '^TestMatrixHardware$'
 	report matrix-operations "$GO" tool test2json -t -p nxvk/test/conformance chroot "$found" env VK_DRIVER_FILES="$driver" NXVK_VALIDATION=0 \
-		"/tmp/${work##*/}/conformance.test" -test.v=test2json -test.run '^Test(ConvNarrow|DrawnDots|DrawnEpilogues|Attention|Gradients)$/^matrix_hardware'
+		"/tmp/${work##*/}/conformance.test" -test.v=test2json ${short:+-test.short} -test.run '^Test(ConvNarrow|DrawnDots|DrawnEpilogues|Attention|Gradients)$/^matrix_hardware'
 	rm -rf "$work"
 }
 
 # What the tests of clusters depend on, go test does not see.
 part_cluster() {
 	find_roots
-	report cluster env NXVK_ERL_ROOTS="$roots" "$GO" test -json -count=1 ./test/cluster
+	# shellcheck disable=SC2086
+	report cluster env NXVK_ERL_ROOTS="$roots" "$GO" test -json $short -count=1 ./test/cluster
 }
 
 part_elixir() {
@@ -198,12 +230,12 @@ part_device() {
 	steps device-others test/elixir.sh "$roots" others device
 }
 
-[ $# -gt 0 ] || set -- vet race devices collections nocgo matrix cluster elixir ${TEST_FULL:+types others device}
+[ $# -gt 0 ] || set -- vet compiler race devices collections nocgo matrix cluster elixir ${TEST_FULL:+types others device}
 rm -rf "$reports"
 mkdir -p "$reports"
 for part in "$@"; do
 	case $part in
-	vet | race | devices | collections | nocgo | matrix | cluster | elixir | types | others | device) ;;
+	vet | compiler | race | devices | collections | nocgo | matrix | cluster | elixir | types | others | device) ;;
 	*)
 		echo "all.sh: there is no part $part" >&2
 		exit 2

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nxvk/ops"
+	"nxvk/test/fewtest"
 	"nxvk/vulkan"
 )
 
@@ -186,6 +187,9 @@ func TestSharedEnds(t *testing.T) {
 				f.rigs[0].exec.End(q.Session)
 			}
 			for i := range 10 {
+				if !fewtest.Step(i, 10) {
+					continue
+				}
 				f.endAt(8*i+rng.IntN(8), rng, end)
 				f.idle()
 			}

@@ -11,6 +11,7 @@ import (
 	"nxvk/ops/shard"
 	"nxvk/synth/spmd"
 	"nxvk/test/draw"
+	"nxvk/test/fewtest"
 )
 
 // drawShare divides the parameters of a program over ranks in a row, where that is possible.
@@ -49,7 +50,7 @@ func cut(v []float64, t ops.Type, p *shard.Share, s shard.Sharding) (out []float
 func TestShares(t *testing.T) {
 	fleets(t, func(f *fleet) {
 		divided := 0
-		for seed := range uint64(16) {
+		for seed := range uint64(fewtest.Of(16, 8)) {
 			rng := rand.New(rand.NewPCG(seed, 18))
 			r := draw.Program(seed, 8)
 			share := drawShare(rng, r, len(f.rigs))

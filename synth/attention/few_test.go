@@ -7,6 +7,7 @@ import (
 	"nxvk/synth/attention"
 	"nxvk/synth/graph"
 	"nxvk/synth/synthtest"
+	"nxvk/test/fewtest"
 )
 
 // TestFewQueries compares attentions of few queries, in which a workgroup has a part of the keys, with their
@@ -18,7 +19,7 @@ func TestFewQueries(t *testing.T) {
 	defer attention.PayAlways()()
 	parts := map[int]int{} // attentions by the number of their kernels
 	for _, d := range []ops.DType{ops.F32, ops.BF16, ops.F16} {
-		for seed := range uint64(drawn) {
+		for seed := range uint64(fewtest.Of(drawn, 4)) {
 			g := synthtest.DrawFewQueries(t, seed, longest, d)
 			target := synthtest.GPU
 			if seed%2 == 1 {

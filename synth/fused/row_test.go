@@ -8,6 +8,7 @@ import (
 	"nxvk/synth/lowering"
 	"nxvk/synth/strided"
 	"nxvk/synth/synthtest"
+	"nxvk/test/fewtest"
 )
 
 // Rows of random lengths give the bits of one instruction after the other, whichever kernel
@@ -15,7 +16,7 @@ import (
 func TestRandomRows(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		r := rand.New(rand.NewPCG(14, 4))
-		for range 40 {
+		for range fewtest.Of(40, 16) {
 			n := 1 + int(r.Float64()*r.Float64()*r.Float64()*6000)
 			if r.IntN(2) == 0 {
 				n = (n + 3) / 4 * 4

@@ -8,13 +8,14 @@ import (
 	"nxvk/ops"
 	"nxvk/synth/lowering"
 	"nxvk/synth/synthtest"
+	"nxvk/test/fewtest"
 	"nxvk/test/matrixtest"
 )
 
 // Matrices of every hard kind have orthonormal factors whose product they are. Of larger ones there are fewer: they
 // take long to interpret.
 func TestHardMatrices(t *testing.T) {
-	for seed := range uint64(120) {
+	for seed := range uint64(fewtest.Of(120, 50)) {
 		r := rand.New(rand.NewPCG(seed, 20))
 		d := []ops.DType{ops.F32, ops.F64, ops.C64, ops.C128}[r.IntN(4)]
 		target := []*lowering.Target{synthtest.GPU, small}[r.IntN(2)]

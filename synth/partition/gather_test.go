@@ -7,6 +7,7 @@ import (
 	"nxvk/synth"
 	"nxvk/synth/lowering"
 	"nxvk/synth/synthtest"
+	"nxvk/test/fewtest"
 )
 
 // What reads a tensor at indices is one kernel with its reader, whose check is the gather's.
@@ -96,7 +97,7 @@ func TestFuseGatherApart(t *testing.T) {
 func TestFuseRandomGathers(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		gathered := 0
-		for seed := range uint64(120) {
+		for seed := range uint64(fewtest.Of(120, 48)) {
 			g := synthtest.GrowGathers(t, seed, 4+int(seed)%12, seed%2 == 1)
 			for _, u := range g.Check(target, seed) {
 				for i := range u.Body {
@@ -106,7 +107,7 @@ func TestFuseRandomGathers(t *testing.T) {
 				}
 			}
 		}
-		if gathered < 20 {
+		if gathered < fewtest.Of(20, 8) {
 			t.Errorf("%d gathers came into fusions", gathered)
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"nxvk/test/fewtest"
 )
 
 // measured is a function of the library with its oracles.
@@ -145,7 +147,7 @@ var devices = []device{
 	{"loose exponential, subnormals", Env{Exp2: true, Subnormals: true}, Model{LooseDiv: true, LooseExp2: true}},
 }
 
-const samples = 1 << 16
+func samples() int { return fewtest.Of(1<<16, 1<<14) }
 
 func compile(t *testing.T, expression string, typ Type, env Env) *Func {
 	t.Helper()
@@ -161,7 +163,7 @@ func TestAccuracy32(t *testing.T) {
 	for _, m := range functions {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			xs := draw(m.sampler, 32, samples)
+			xs := draw(m.sampler, 32, samples())
 			want := make([]float64, len(xs))
 			for i, x := range xs {
 				xs[i] = float64(float32(x))
@@ -193,7 +195,7 @@ func TestAccuracy64(t *testing.T) {
 		}
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			xs := draw(m.sampler, 64, samples/8)
+			xs := draw(m.sampler, 64, samples()/8)
 			want := make([]scaled, len(xs))
 			for i, x := range xs {
 				want[i] = oracle64(m, x)

@@ -116,7 +116,7 @@ func TestPairs32(t *testing.T) {
 	for _, m := range pairs {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			xs := drawPairs(m, 32, samples)
+			xs := drawPairs(m, 32, samples())
 			for _, dev := range devices {
 				f := compile(t, m.name, F32, dev.env)
 				worst, at := 0.0, [2]float64{}
@@ -149,7 +149,7 @@ func TestPairs64(t *testing.T) {
 			for _, dev := range devices[:2] {
 				f := compile(t, m.name, F64, dev.env)
 				worst, at := 0.0, [2]float64{}
-				for _, v := range drawPairs(m, 64, samples/8) {
+				for _, v := range drawPairs(m, 64, samples()/8) {
 					x, y := v[0], v[1]
 					want := scaled{d(m.f32(x, y)), 0}
 					special := math.IsInf(x, 0) || math.IsInf(y, 0) || x == 0 || y == 0

@@ -11,6 +11,7 @@ import (
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/test/draw"
+	"nxvk/test/fewtest"
 )
 
 // instr is an instruction under test, on operands that are all uploaded.
@@ -59,8 +60,8 @@ func (c *instr) run(d *exectest.Driver) ([]byte, error) {
 	return once(d, c.op, c.out, c.attrs, c.types, c.data)
 }
 
-// rarely picks one of so many cases by their names, all of them with -full. A
-// case is picked in every run or in none.
+// rarely picks one of so many cases by their names, half as many with -short, all of them with
+// -full. A case is picked in every run of its kind or in none.
 func rarely(of int, c *instr) bool {
 	if *only != "" {
 		return chosen(c)
@@ -70,7 +71,7 @@ func rarely(of int, c *instr) bool {
 	}
 	h := fnv.New32a()
 	fmt.Fprint(h, c)
-	return int(h.Sum32()>>8)%of == 0
+	return int(h.Sum32()>>8)%fewtest.Of(of, 2*of) == 0
 }
 
 // tally counts the cases of a test and those that the device computed.

@@ -6,6 +6,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/fewtest"
 )
 
 // drawDot draws a product of matrices: sizes about the edges of tiles, primes, or those
@@ -48,12 +49,12 @@ func drawDot(t *testing.T, seed uint64, types [3]ops.DType) instr {
 	return c
 }
 
-// seedCount is how many seeds a test takes.
+// seedCount is how many seeds a test takes: half as many with -short.
 func seedCount(few, many int) uint64 {
 	if *full {
 		return uint64(many)
 	}
-	return uint64(few)
+	return uint64(fewtest.Of(few, (few+1)/2))
 }
 
 // Products of any size and layout, of all types, whose sums no order rounds.

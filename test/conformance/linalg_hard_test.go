@@ -7,6 +7,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/fewtest"
 	"nxvk/test/matrixtest"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestHardMatrices(t *testing.T) {
 	onGPU(t, func(t *testing.T, d, host *exectest.Driver) {
 		var n tally
-		seeds := uint64(40)
+		seeds := uint64(fewtest.Of(40, 16))
 		if *full {
 			seeds = 1000
 		}

@@ -7,13 +7,14 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/fewtest"
 )
 
 // A matrix of several blocks of panels: p (l (u w)) is a w for a vector w, and no
 // element of l is larger than 1.
 func TestLULarge(t *testing.T) {
 	onGPU(t, func(t *testing.T, d, _ *exectest.Driver) {
-		n := 2100
+		n := fewtest.Of(2100, 1100)       // blocks have 512 columns
 		if target.SharedMemory < 48<<10 { // whose blocks are narrow
 			n = 520
 		}

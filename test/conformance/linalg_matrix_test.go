@@ -3,6 +3,9 @@ package conformance
 import (
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+
 	"nxvk/ops"
 	"nxvk/test/draw"
 )
@@ -16,19 +19,16 @@ type batch struct {
 func (x batch) count() int             { return len(x.a) / (x.m * x.n) }
 func (x batch) at(b, i, k int) float64 { return x.a[(b*x.m+i)*x.n+k] }
 
+// general is one of the matrices.
+func (x batch) general(b int) blas64.General {
+	return blas64.General{Rows: x.m, Cols: x.n, Stride: x.n, Data: x.a[b*x.m*x.n:][:x.m*x.n]}
+}
+
 // times multiplies matrix by matrix.
 func (x batch) times(y batch) batch {
 	z := batch{x.m, y.n, make([]float64, x.count()*x.m*y.n)}
 	for b := range x.count() {
-		for i := range x.m {
-			row := z.a[(b*x.m+i)*y.n:][:y.n]
-			for k := range x.n {
-				v := x.at(b, i, k)
-				for c, w := range y.a[(b*y.m+k)*y.n:][:y.n] {
-					row[c] += v * w
-				}
-			}
-		}
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, x.general(b), y.general(b), 0, z.general(b))
 	}
 	return z
 }

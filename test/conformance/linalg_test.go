@@ -10,6 +10,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/test/fewtest"
 )
 
 // factors computes an instruction of several results on the device, twice, and
@@ -87,9 +88,9 @@ func onSquares(t *testing.T, test func(t *testing.T, n *tally, d, host *exectest
 		}
 		var n tally
 		r := rand.New(rand.NewPCG(3, 5))
-		for _, dt := range []ops.DType{ops.F32, ops.F64, ops.F16, ops.C64, ops.C128} {
-			for _, s := range squareSizes {
-				if dt == ops.F16 && s[len(s)-1] > 40 {
+		for i, dt := range []ops.DType{ops.F32, ops.F64, ops.F16, ops.C64, ops.C128} {
+			for k, s := range squareSizes {
+				if dt == ops.F16 && s[len(s)-1] > 40 || !fewtest.OneIn(2, i, k) {
 					continue
 				}
 				test(t, &n, d, host, r, ops.Type{DType: dt, Shape: s})
@@ -211,6 +212,9 @@ func onShapes(t *testing.T, list []ops.Shape, test func(t *testing.T, n *tally, 
 		for i, s := range list {
 			for at := range 4 {
 				dt := []ops.DType{ops.F32, ops.F64, ops.C64, ops.C128}[(i+at)%4]
+				if !fewtest.OneIn(3, at) { // one of each mode, of types that change with the shape
+					continue
+				}
 				if dt.IsComplex() && max(s[len(s)-1], s[len(s)-2]) > 120 {
 					continue // the test's own products take long
 				}

@@ -31,6 +31,7 @@ type Kernel struct {
 	spent   int        // what that has cost, in elementary operations
 	warm    bool       // the device has run it
 	warming bool       // the device is to make machine code of it
+	ahead   bool       // it did before it first ran it
 	onWarm  []func()   // called when it has
 }
 

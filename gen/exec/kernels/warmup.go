@@ -214,10 +214,12 @@ func (c *Cache) makeReady(k *Kernel) {
 func (c *Cache) warmFirst() {
 	k := c.warming[0]
 	c.busy++
+	made := false
 	done := func() {
 		c.busy--
 		c.warming = c.warming[1:]
 		k.warming = false
+		k.ahead = made && !k.warm
 		k.isWarm()
 		c.noteReady(k)
 		if len(c.warming) > 0 {
@@ -233,8 +235,12 @@ func (c *Cache) warmFirst() {
 		c.cfg.Post(done)
 		return
 	}
+	made = true
 	c.cfg.Device.Notify(ticket, func(error) { c.cfg.Post(done) })
 }
+
+// Ahead reports whether the device had made machine code of a kernel before it first ran it for somebody.
+func (k *Kernel) Ahead() bool { return k.ahead }
 
 // Kernels of which the driver has made machine code in an earlier life of the node, and so
 // has it on disk, are made ready at once when a program is compiled again.

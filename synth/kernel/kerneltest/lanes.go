@@ -8,6 +8,7 @@ import "nxvk/synth/kernel"
 type subgroup struct {
 	bar    *barrier
 	values [2][]uint64 // of each lane, by turns
+	round  uint32      // between barriers of its lanes
 }
 
 // newSubgroups cuts a workgroup of n invocations into subgroups.
@@ -27,13 +28,15 @@ func newSubgroups(n, lanes int) []*subgroup {
 func (v *invocation) together(in *kernel.Inst) {
 	s, lane := v.subgroup, v.builtins[kernel.Lane]
 	if in.Op == kernel.LaneBarrier {
-		s.bar.wait()
+		if v.await(s.bar) {
+			s.round++
+		}
 		return
 	}
 	values := s.values[v.turn%2]
 	v.turn++
 	values[lane] = v.vals[in.Args[0]]
-	s.bar.wait()
+	v.await(s.bar)
 	switch in.Op {
 	case kernel.Ballot:
 		for i, r := range in.Res {

@@ -3,22 +3,23 @@ package kerneltest
 import (
 	"encoding/binary"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
 )
 
 // Run executes a kernel on the host: one invocation after another, or, where
-// the kernel has barriers or lanes, a workgroup's invocations side by side. params is the
-// parameter block. An access outside of a buffer panics: kernels that do this
-// are wrong.
+// the kernel has barriers or lanes, a workgroup's invocations by turns. params is the
+// parameter block. An access outside of a buffer panics, and so does a data race between
+// invocations of a workgroup that has barriers: kernels that do this are wrong.
 func Run(k *kernel.Kernel, buffers [][]byte, params []byte, grid [3]uint32) {
 	if len(buffers) != len(k.Buffers) || len(params) < k.ParamBytes() {
 		panic(fmt.Sprintf("BUG: kernel %q run with %d buffers and %d bytes", k.Name, len(buffers), len(params)))
 	}
 	r := &runner{k: k, buffers: buffers, params: params, grid: grid, barriers: k.Lanes > 0 || hasBarrier(&k.Body)}
+	if r.barriers {
+		r.memory = newMemory(k, buffers)
+	}
 	for z := range grid[2] {
 		for y := range grid[1] {
 			for x := range grid[0] {
@@ -34,6 +35,8 @@ type runner struct {
 	params   []byte
 	grid     [3]uint32
 	barriers bool
+	memory   *memory // who touches what; nil without barriers
+	passed   int     // how many barriers have opened
 }
 
 func hasBarrier(b *kernel.Block) bool {
@@ -58,10 +61,10 @@ func (r *runner) group(id [3]uint32) {
 		shared[i] = make([]uint64, s.Len)
 	}
 	bar, subgroups := newBarrier(n), newSubgroups(n, int(r.k.Lanes))
-	var wg sync.WaitGroup
 	vals := make([]uint64, len(r.k.Types))
+	var all []*invocation // that run by turns
 	for i := range n {
-		inv := &invocation{runner: r, vals: vals, shared: shared, bar: bar}
+		inv := &invocation{runner: r, index: int32(i), vals: vals, shared: shared, bar: bar}
 		u := uint32(i)
 		inv.builtins = [len(kernel.BuiltinNames)]uint32{u % l[0], u / l[0] % l[1], u / (l[0] * l[1]),
 			id[0], id[1], id[2], r.grid[0], r.grid[1], r.grid[2]}
@@ -74,41 +77,18 @@ func (r *runner) group(id [3]uint32) {
 			continue
 		}
 		inv.vals = make([]uint64, len(r.k.Types))
-		wg.Go(inv.run)
+		all = append(all, inv)
 	}
-	wg.Wait()
-}
-
-// barrier holds invocations until all of the workgroup have come.
-type barrier struct {
-	mu            sync.Mutex
-	cond          *sync.Cond
-	size, waiting int
-	round         int
-}
-
-func newBarrier(n int) *barrier {
-	b := &barrier{size: n}
-	b.cond = sync.NewCond(&b.mu)
-	return b
-}
-
-func (b *barrier) wait() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.waiting++
-	if b.waiting == b.size {
-		b.waiting, b.round = 0, b.round+1
-		b.cond.Broadcast()
-		return
-	}
-	for round := b.round; round == b.round; {
-		b.cond.Wait()
+	if r.barriers {
+		r.memory.round++
+		r.byTurns(all)
 	}
 }
 
 type invocation struct {
 	*runner
+	index    int32 // in its workgroup
+	pause    func()
 	vals     []uint64
 	shared   [][]uint64
 	bar      *barrier
@@ -155,7 +135,7 @@ func (v *invocation) inst(in *kernel.Inst) {
 		v.vals[in.Res[0]] = v.k.Tables[in.Index][v.vals[in.Args[0]]]
 	case kernel.Load:
 		for j, r := range in.Res {
-			v.vals[r] = v.load(in.Index, v.vals[in.Args[0]]*uint64(len(in.Res))+uint64(j))
+			v.vals[r] = v.get(in.Index, v.vals[in.Args[0]]*uint64(len(in.Res))+uint64(j))
 		}
 	case kernel.Store:
 		vs := in.Args[1:]
@@ -167,15 +147,25 @@ func (v *invocation) inst(in *kernel.Inst) {
 	case kernel.MaxBuffer:
 		v.raise(in.Index, v.vals[in.Args[0]], v.vals[in.Args[1]])
 	case kernel.LoadWord:
-		v.vals[in.Res[0]] = uint64(binary.LittleEndian.Uint32(v.buffers[in.Index][4*v.vals[in.Args[0]]:]))
+		at := v.vals[in.Args[0]]
+		v.vals[in.Res[0]] = uint64(binary.LittleEndian.Uint32(v.buffers[in.Index][4*at:]))
+		v.reads(v.cells(in.Index, at, 4))
 	case kernel.LoadShared:
-		v.vals[in.Res[0]] = clip(v.k.Types[in.Res[0]], v.shared[in.Index][v.vals[in.Args[0]]])
+		at := v.vals[in.Args[0]]
+		v.vals[in.Res[0]] = clip(v.k.Types[in.Res[0]], v.shared[in.Index][at])
+		v.reads(v.sharedCell(in.Index, at))
 	case kernel.StoreShared:
-		atomic.StoreUint64(&v.shared[in.Index][v.vals[in.Args[0]]], v.vals[in.Args[1]])
+		to, x := &v.shared[in.Index][v.vals[in.Args[0]]], v.vals[in.Args[1]]
+		v.writes(v.sharedCell(in.Index, v.vals[in.Args[0]]), *to == x)
+		*to = x
 	case kernel.AddShared:
-		atomic.AddUint64(&v.shared[in.Index][v.vals[in.Args[0]]], v.vals[in.Args[1]])
+		at := v.vals[in.Args[0]]
+		v.shared[in.Index][at] += v.vals[in.Args[1]]
+		v.adds(v.sharedCell(in.Index, at))
 	case kernel.Barrier:
-		v.bar.wait()
+		if v.await(v.bar) {
+			v.memory.round++
+		}
 	case kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum:
 		v.together(in)
 	case kernel.If:
@@ -228,32 +218,37 @@ func (v *invocation) load(buf int, i uint64) uint64 {
 	return binary.LittleEndian.Uint64(b[at:])
 }
 
-// growing guards buffers that several invocations store to, add to, or raise.
-var growing sync.Mutex
+// get is load, and tells who reads.
+func (v *invocation) get(buf int, i uint64) uint64 {
+	x := v.load(buf, i)
+	v.reads(v.elements(buf, i))
+	return x
+}
 
 // put stores an element of a buffer. Two invocations of a workgroup may store the same number to it, and to an element
-// of shared memory: the last vector of a range begins early where the range is no whole number of vectors. The
-// race detector does not report that, and still reports loads without a barrier.
+// of shared memory: the last vector of a range begins early where the range is no whole number of vectors.
 func (v *invocation) put(buf int, i, x uint64) {
-	if v.barriers {
-		growing.Lock()
-		defer growing.Unlock()
+	old := uint64(0)
+	cells := v.elements(buf, i)
+	if len(cells) > 0 {
+		old = v.load(buf, i)
 	}
 	v.store(buf, i, x)
+	if len(cells) > 0 {
+		v.writes(cells, v.load(buf, i) == old)
+	}
 }
 
 // accumulate adds to an element of a buffer, in one piece.
 func (v *invocation) accumulate(buf int, i, x uint64) {
-	growing.Lock()
-	defer growing.Unlock()
 	v.store(buf, i, v.load(buf, i)+x)
+	v.adds(v.elements(buf, i))
 }
 
 // raise makes an element of a buffer the larger of itself and x, in one piece.
 func (v *invocation) raise(buf int, i, x uint64) {
-	growing.Lock()
-	defer growing.Unlock()
 	v.store(buf, i, max(v.load(buf, i), x))
+	v.adds(v.elements(buf, i))
 }
 
 func (v *invocation) store(buf int, i, x uint64) {
