@@ -58,9 +58,9 @@ const (
 )
 
 // Unproven are the rules that a node leaves out. With RuleAbreast, a training step of GPT-2 with twelve layers failed on an
-// H200 ("take: index -1200186572 is out of bounds", 3 of 3), and with lavapipe's GPU profile in 2 of 10 cold starts; the
-// cause is not known. A generation is as quick without it (803 tokens/s for 804). RuleGradients has not been
-// measured on a GPU beside the graph without it. Tests have them on.
+// H200 ("take: index -1200186572 is out of bounds", 3 of 3). The cause is not known: the plan of that step for a GPU has no
+// such kernel. A generation is as quick without the rule (803 tokens/s for 804). RuleGradients has not been measured on a
+// GPU beside the graph without it. Tests have both on.
 const Unproven = RuleAbreast | RuleGradients
 
 // RulesByName has the rules and passes by their names.
