@@ -6,9 +6,9 @@ import "fmt"
 // where a device has a kernel for the whole, that kernel computes it, within a bound that the
 // package of the kernel states. Elsewhere the instructions of the region are carried out.
 var compositeRows = map[Op]Info{
-	Attention: {Name: "attention", Kind: Composite, Arity: Variadic, Infer: compositeShape, Closed: true,
+	Attention: {Name: "attention", Kind: Composite, Arity: Variadic, Results: Variadic, Infer: compositeShape, Closed: true,
 		Attrs: []Attr{{Name: "decomposition", Kind: Block}},
-		Doc:   "The region: scaled dot-product attention, as product, scores, softmax, product. Belongs in programs."},
+		Doc:   "The region: scaled dot-product attention, as product, scores, softmax, product, or its gradients. Belongs in programs."},
 }
 
 // compositeShape checks the region of a composite, and takes the shapes of its values.

@@ -61,11 +61,22 @@ func AlikePlan(m Matrix, t *Target) (p *Plan, ok bool, err error) { return atten
 // other instruction reads the values between; see package attention. eval computes numbers, such as a scale,
 // of literals. It may be nil, and so may t.
 func FindAttention(r *ops.Region, eval graph.Eval, t *Target) *ops.Region {
+	return findFolded(r, eval, t, attention.Find)
+}
+
+// FindGradients is a region in which the gradient of an attention is one instruction, where that pays on a device and the
+// scores are nowhere else in memory; see package attention/gradient. It comes before Rewrite, which divides products.
+func FindGradients(r *ops.Region, eval graph.Eval, t *Target) *ops.Region {
+	return findFolded(r, eval, t, attention.FindGradients)
+}
+
+// findFolded is what a pass finds in a region with its numbers computed, or the region where it finds nothing.
+func findFolded(r *ops.Region, eval graph.Eval, t *Target, find func(*ops.Region, *Target) *ops.Region) *ops.Region {
 	if t == nil || t.CPU {
 		return r
 	}
 	folded := graph.Fold(r, eval)
-	if found := attention.Find(folded, t); found != folded {
+	if found := find(folded, t); found != folded {
 		return found
 	}
 	return r

@@ -147,7 +147,7 @@ part_matrix() {
 	report matrix "$GO" tool test2json -t -p nxvk/test/gemm chroot "$found" env VK_DRIVER_FILES="$driver" NXVK_VALIDATION=0 \
 		"/tmp/${work##*/}/gemm.test" -test.v=test2json -test.run '^TestMatrixHardware$'
 	report matrix-operations "$GO" tool test2json -t -p nxvk/test/conformance chroot "$found" env VK_DRIVER_FILES="$driver" NXVK_VALIDATION=0 \
-		"/tmp/${work##*/}/conformance.test" -test.v=test2json -test.run '^Test(ConvNarrow|DrawnDots|DrawnEpilogues|Attention)$/^matrix_hardware'
+		"/tmp/${work##*/}/conformance.test" -test.v=test2json -test.run '^Test(ConvNarrow|DrawnDots|DrawnEpilogues|Attention|Gradients)$/^matrix_hardware'
 	rm -rf "$work"
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"nxvk/fallback"
 	"nxvk/ops"
 	"nxvk/synth/attention"
 	"nxvk/synth/graph"
@@ -42,7 +41,7 @@ func TestDrawn(t *testing.T) {
 				t.Errorf("%v, %d: the kernel has %d words, want at most %d", d, seed, n, mostWords)
 			}
 			data := g.Data()
-			check(t, seed, g, device(t, target, found, one, data), host(t, r, data))
+			check(t, seed, g, all(t, target, found, data)[0], all(t, nil, r, data)[0])
 		}
 	}
 }
@@ -77,62 +76,6 @@ func planOf(t *testing.T, target *lowering.Target, in *ops.Instr) *lowering.Plan
 		t.Fatal(err)
 	}
 	return plan
-}
-
-// host computes a region one instruction after the other.
-func host(t *testing.T, r *ops.Region, data []synthtest.Tensor) synthtest.Tensor {
-	t.Helper()
-	typ := ops.Type{}
-	for i := range r.Body {
-		if o := r.Body[i].Outs[0]; o.ID == r.Values[0].ID {
-			typ = o.Type
-		}
-	}
-	in := &ops.Instr{Op: ops.Attention, Regions: []*ops.Region{r}, Outs: []ops.Result{{Type: typ}}}
-	var args []fallback.Value
-	for _, x := range data {
-		args = append(args, fallback.Value{Type: x.Typ, Data: x.Bytes()})
-	}
-	out := fallback.Value{Type: typ, Data: make([]byte, typ.Bytes())}
-	if err := fallback.Run(in, args, []fallback.Value{out}); err != nil {
-		t.Fatal(err)
-	}
-	return synthtest.FromBytes(typ, out.Data)
-}
-
-// device computes a region on the host, but for instruction one, which the interpreter carries out.
-func device(t *testing.T, target *lowering.Target, r *ops.Region, one int, data []synthtest.Tensor) synthtest.Tensor {
-	t.Helper()
-	values := map[ops.ID]synthtest.Tensor{}
-	for i, p := range r.Params {
-		values[p.ID] = data[i]
-	}
-	for i := range r.Body {
-		in := r.Body[i]
-		var args []synthtest.Tensor
-		for _, o := range in.Ins {
-			x := values[o.ID]
-			if o.Lit != nil {
-				x = synthtest.FromBytes(o.Lit.Type, o.Lit.Data)
-				x.Lit = true
-			}
-			args = append(args, x)
-		}
-		if i == one {
-			values[in.Outs[0].ID] = synthtest.Run(t, target, &in, args...)
-			continue
-		}
-		var ins []fallback.Value
-		for _, x := range args {
-			ins = append(ins, fallback.Value{Type: x.Typ, Data: x.Bytes()})
-		}
-		out := fallback.Value{Type: in.Outs[0].Type, Data: make([]byte, in.Outs[0].Type.Bytes())}
-		if err := fallback.Run(&in, ins, []fallback.Value{out}); err != nil {
-			t.Fatal(err)
-		}
-		values[in.Outs[0].ID] = synthtest.FromBytes(out.Type, out.Data)
-	}
-	return values[r.Values[0].ID]
 }
 
 // check compares results with the bound that the package states, and the error of the scores: their

@@ -40,7 +40,9 @@
 // a key once for all of them, read less. By multiply-adds the one kernel is chosen where the device could not store the
 // scores, or would take more time to move them than to compute them; otherwise the larger tiles of products win.
 //
-// Gradients read the weights, so attention in them is not found.
+// A gradient reads the weights, which one kernel does not store. FindGradients makes an instruction of the products of a
+// gradient, which computes scores and weights again; see package gradient. Then nothing but the attention itself reads
+// those that it has. A gradient stays as it is written where something else does, and so does its attention.
 //
 // Work is 2·(D + E)·M·K operations for M queries and E columns of values, in shared memory of about 13 KiB for
 // each 64 queries; on matrix hardware 23 KiB for 128 queries of 64 columns. The package refuses to know models,

@@ -46,7 +46,7 @@ func (j *job) onFew() *fewJob {
 	for f.threads > j.target.MaxInvocations {
 		f.threads /= 2
 	}
-	f.keyVector, f.valueVector = j.key.vector(j.depth), j.value.vector(j.width)
+	f.keyVector, f.valueVector = vectorOf(&j.key, j.depth), vectorOf(&j.value, j.width)
 	f.deep = min(fewLoads, ceil(j.depth, fewTeam*f.keyVector))
 	f.lines = min(fewKeys*fewTeam, max(1, fewLoads/f.deep))
 	f.columns = 1 << codegen.Log2(j.width/f.valueVector)
@@ -98,11 +98,11 @@ func (f *fewJob) apart() float64 { return f.job.apart() + f.reading() }
 
 // reading is the time in which keys and values are read.
 func (f *fewJob) reading() float64 {
-	key := f.depth*f.job.key.bytes() + f.width*f.job.value.bytes()
+	key := f.depth*bytesOf(&f.job.key) + f.width*bytesOf(&f.job.value)
 	return float64(f.batches) * float64(f.keys) * float64(key) / memoryRate
 }
 
-func (o *operand) bytes() int { return lowering.ElemOf[o.dtype].Size() }
+func bytesOf(o *operand) int { return lowering.ElemOf[o.DType].Size() }
 
 // plan is the kernel, and the one that joins parts.
 func (f *fewJob) plan() (*lowering.Plan, error) {
@@ -179,28 +179,12 @@ func (f *fewJob) joinVector() int {
 
 func (f *fewJob) joinColumns() int { return 1 << codegen.Log2(f.width/f.joinVector()) }
 
-// vector is how many columns of n kernels load at once: as many as 16 bytes have, if rows begin and end with
+// vectorOf is how many columns of n kernels load at once: as many as 16 bytes have, if rows begin and end with
 // whole vectors.
-func (o *operand) vector(n int) int {
-	v := 16 / o.bytes()
-	for v > 1 && !(n%v == 0 && o.inGroups(v)) {
+func vectorOf(o *operand, n int) int {
+	v := 16 / bytesOf(o)
+	for v > 1 && !(n%v == 0 && o.InGroups(v)) {
 		v /= 2
 	}
 	return v
-}
-
-// inGroups reports whether n columns from each multiple of n on are neighbours in memory, at a multiple of n
-// elements.
-func (o *operand) inGroups(n int) bool {
-	if len(o.dims[columns]) != 1 || o.strides[columns][0] != 1 || o.offset%n != 0 {
-		return false
-	}
-	for _, g := range []int{batch, rows} {
-		for _, s := range o.strides[g] {
-			if s%n != 0 {
-				return false
-			}
-		}
-	}
-	return true
 }

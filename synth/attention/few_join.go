@@ -1,6 +1,7 @@
 package attention
 
 import (
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
 	"nxvk/synth/scalar"
@@ -20,7 +21,7 @@ func partialOf(vs []kernel.Value) partial { return partial{vs[0], vs[1], vs[2:]}
 // join is the body of the kernel that joins the parts of the keys of a query. The invocations that have the same
 // columns join some parts each, and then each other's.
 func (f *fewJob) join(e *codegen.Emitter) error {
-	w := &writer{Emitter: e, job: f.job}
+	w := &writer{Writer: tile.Writer{Emitter: e}, job: f.job}
 	if err := w.functions(); err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (w *writer) merge(a, b partial) partial {
 	base := w.Select(w.Compare(scalar.Eq, most, least), w.Float(scalar.F32, 0), most)
 	scales := w.InlineEach(w.exp, [][]kernel.Value{{w.Sub(a.most, base)}, {w.Sub(b.most, base)}})
 	join := func(x, y kernel.Value) kernel.Value {
-		return w.fma(y, scales[1][0], w.Mul(x, scales[0][0]))
+		return w.FMA(y, scales[1][0], w.Mul(x, scales[0][0]))
 	}
 	out := partial{most: most, total: join(a.total, b.total)}
 	for i := range a.sums {

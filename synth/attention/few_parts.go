@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nxvk/ops"
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
@@ -76,7 +77,7 @@ func (f *fewJob) columnJoining() *codegen.Program {
 
 // joinColumn is the body of columnJoining. All parts are read before the first is used.
 func (f *fewJob) joinColumn(e *codegen.Emitter) error {
-	w := &writer{Emitter: e, job: f.job}
+	w := &writer{Writer: tile.Writer{Emitter: e}, job: f.job}
 	if err := w.functions(); err != nil {
 		return err
 	}
@@ -116,9 +117,9 @@ func (w *writer) joinAll(tails, sums [][]kernel.Value) (out []kernel.Value, tota
 		out[c] = zero
 	}
 	for i, s := range scales {
-		total = w.fma(tails[i][1], s[0], total)
+		total = w.FMA(tails[i][1], s[0], total)
 		for c := range out {
-			out[c] = w.fma(sums[i][c], s[0], out[c])
+			out[c] = w.FMA(sums[i][c], s[0], out[c])
 		}
 	}
 	return out, total

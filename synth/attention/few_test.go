@@ -36,7 +36,7 @@ func TestFewQueries(t *testing.T) {
 			}
 			parts[steps(t, target, &found.Body[one])]++
 			data := g.Data()
-			check(t, seed, g, device(t, target, found, one, data), host(t, r, data))
+			check(t, seed, g, all(t, target, found, data)[0], all(t, nil, r, data)[0])
 		}
 	}
 	if parts[1] == 0 || parts[2] == 0 || len(parts) > 2 {

@@ -2,6 +2,7 @@ package attention
 
 import (
 	"nxvk/ops"
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/fused"
 	"nxvk/synth/kernel"
@@ -23,7 +24,7 @@ type fewWriter struct {
 
 // write is the body of the kernel.
 func (f *fewJob) write(e *codegen.Emitter) (err error) {
-	w := &fewWriter{writer: &writer{Emitter: e, job: f.job}, few: f}
+	w := &fewWriter{writer: &writer{Writer: tile.Writer{Emitter: e}, job: f.job}, few: f}
 	if err = w.functions(); err != nil {
 		return err
 	}
@@ -33,7 +34,7 @@ func (f *fewJob) write(e *codegen.Emitter) (err error) {
 	query, part := e.DivMod(group, parts)
 	number, row := e.DivMod(query, w.queries)
 	w.row = row
-	w.query, w.key, w.value = w.matrices(0, &f.query, number), w.matrices(1, &f.key, number), w.matrices(2, &f.value, number)
+	w.query, w.key, w.value = w.Matrices(0, &f.query, number), w.Matrices(1, &f.key, number), w.Matrices(2, &f.value, number)
 	w.logits = w.newLogits(3).of(number)
 	w.from = e.Mul(part, size)
 	w.count = e.Min(size, e.Sub(w.keys, w.from))
@@ -55,7 +56,7 @@ func (f *fewJob) write(e *codegen.Emitter) (err error) {
 func (w *fewWriter) hold() {
 	n := whole(w.few.depth, w.few.unit())
 	w.For(w.Invocation(), w.Index(n), w.Index(w.few.threads), func(i kernel.Value) {
-		x := w.fetch(&w.query, w.row, w.queries, i, w.depth, 1)[0]
+		x := w.Load(&w.query, w.row, w.queries, i, w.depth, 1)[0]
 		w.StoreShared(w.held, w.Convert(i, scalar.U32), x)
 	})
 	w.Barrier()
@@ -124,7 +125,7 @@ func (w *fewWriter) loadKeys(keys []kernel.Value, at kernel.Value) (vectors [][]
 	for _, k := range keys {
 		for d := range f.deep {
 			column := w.Add(at, w.Index(d*fewTeam*f.keyVector))
-			vectors = append(vectors, w.fetch(&w.key, w.Add(w.from, k), w.keys, column, w.depth, f.keyVector))
+			vectors = append(vectors, w.Load(&w.key, w.Add(w.from, k), w.keys, column, w.depth, f.keyVector))
 		}
 	}
 	return vectors
@@ -138,7 +139,7 @@ func (w *fewWriter) multiplyKeys(vectors [][]kernel.Value, at kernel.Value, sums
 		for j := range f.keyVector {
 			x := w.LoadShared(w.held, w.Convert(w.Add(at, w.Index(d*fewTeam*f.keyVector+j)), scalar.U32))
 			for i := range sums {
-				sums[i] = w.fma(x, vectors[i*f.deep+d][j], sums[i])
+				sums[i] = w.FMA(x, vectors[i*f.deep+d][j], sums[i])
 			}
 		}
 	}
@@ -204,7 +205,7 @@ func (w *fewWriter) values(at kernel.Value, n int, weighed bool) (list []valued)
 		if weighed {
 			row = w.Select(w.Compare(scalar.Eq, w.weight(k), w.Float(scalar.F32, 0)), w.Index(0), row)
 		}
-		list = append(list, valued{k, w.fetch(&w.value, w.Add(w.from, row), w.keys, w.Mul(c, w.Index(f.valueVector)), w.width, f.valueVector)})
+		list = append(list, valued{k, w.Load(&w.value, w.Add(w.from, row), w.keys, w.Mul(c, w.Index(f.valueVector)), w.width, f.valueVector)})
 	}
 	return list
 }
@@ -231,7 +232,7 @@ func (w *fewWriter) sums(early []valued) []kernel.Value {
 			x := w.weight(v.key)
 			none := w.Compare(scalar.Eq, x, zero)
 			for j, y := range v.values {
-				sums[j] = w.fma(x, w.Select(none, zero, y), sums[j])
+				sums[j] = w.FMA(x, w.Select(none, zero, y), sums[j])
 			}
 		}
 		return sums
@@ -302,11 +303,11 @@ func (w *writer) storeResults(at kernel.Value, sums []kernel.Value, total kernel
 
 // beside loads what the logit of a query and a key reads beside its score, by source.
 func (l *logits) beside(row, key kernel.Value) []map[int][]kernel.Value {
-	rowAt, keyAt := l.coordinates(rows, row), [][]kernel.Value{l.coordinates(columns, key)}
-	loaded := make([]map[int][]kernel.Value, len(l.sources))
+	rowAt, keyAt := l.Split(rows, row), [][]kernel.Value{l.Split(columns, key)}
+	loaded := make([]map[int][]kernel.Value, len(l.List))
 	for s := range loaded {
 		loaded[s] = map[int][]kernel.Value{}
-		if l.job.sources[s].Kind != codegen.FromContraction {
+		if l.job.space.Sources[s].Kind != codegen.FromContraction {
 			loaded[s][0] = l.load(s, 0, rowAt, keyAt, loaded)
 		}
 	}
@@ -317,7 +318,7 @@ func (l *logits) beside(row, key kernel.Value) []map[int][]kernel.Value {
 func (l *logits) one(score kernel.Value, loaded []map[int][]kernel.Value) (kernel.Value, error) {
 	typ := l.job.scores.Outs[0].Type.DType
 	values, err := fused.Evaluate(l.job.dag, l.Emitter, l.job.dag.Outs[0], 1, func(s, _ int) []kernel.Value {
-		if l.job.sources[s].Kind == codegen.FromContraction {
+		if l.job.space.Sources[s].Kind == codegen.FromContraction {
 			return l.EncodeParts(typ, []kernel.Value{score})
 		}
 		return loaded[s][0]

@@ -230,7 +230,7 @@ func (f *finder) composite(before []int, inner map[int]bool, first, last int, al
 	for _, o := range []ops.Operand{f.body[first].Ins[0], f.body[first].Ins[1], f.body[last].Ins[1]} {
 		f.addViews(o, has)
 	}
-	in := f.instr(has, last)
+	in := f.instr(has, true, last)
 	types := make([]ops.Type, len(in.Ins))
 	for i := range types {
 		types[i] = in.Regions[0].Params[i].Type
@@ -294,10 +294,11 @@ func (f *finder) composes(chain []int) bool {
 	return true
 }
 
-// instr makes an instruction of others, with ids of its own. Scalars become operands.
-func (f *finder) instr(has map[int]bool, last int) *ops.Instr {
+// instr makes an instruction of others, with ids of its own, that gives the results of the last ones. Scalars become
+// operands, but for a numerator 1 that stays: see quotient.
+func (f *finder) instr(has map[int]bool, one bool, last ...int) *ops.Instr {
 	r := &ops.Region{}
-	in := &ops.Instr{Op: ops.Attention, Outs: f.body[last].Outs, Attrs: [][]int{nil}, Regions: []*ops.Region{r}}
+	in := &ops.Instr{Op: ops.Attention, Attrs: [][]int{nil}, Regions: []*ops.Region{r}}
 	names := map[ops.ID]ops.ID{}
 	next := ops.ID(0)
 	param := func(o ops.Operand, typ ops.Type) ops.Operand {
@@ -307,35 +308,41 @@ func (f *finder) instr(has map[int]bool, last int) *ops.Instr {
 		return ops.Operand{ID: next}
 	}
 	list := slices.Sorted(maps.Keys(has))
-	needed := f.needed(list, last)
+	needed := f.needed(list, last...)
 	list = slices.DeleteFunc(list, func(i int) bool { return !needed[i] })
 	for _, i := range list {
-		one := f.body[i]
-		one.Ins = slices.Clone(one.Ins)
-		for k, o := range one.Ins {
+		inner := f.body[i]
+		inner.Ins = slices.Clone(inner.Ins)
+		for k, o := range inner.Ins {
 			switch {
-			case o.Lit != nil && one.Op == ops.Divide && k == 0 && isOne(o.Lit): // see quotient
+			case o.Lit != nil && one && inner.Op == ops.Divide && k == 0 && isOne(o.Lit):
 			case o.Lit != nil:
-				one.Ins[k] = param(o, o.Lit.Type)
+				inner.Ins[k] = param(o, o.Lit.Type)
 			case names[o.ID] == 0:
-				one.Ins[k] = param(o, f.types[o.ID])
-				names[o.ID] = one.Ins[k].ID
+				inner.Ins[k] = param(o, f.types[o.ID])
+				names[o.ID] = inner.Ins[k].ID
 			default:
-				one.Ins[k] = ops.Operand{ID: names[o.ID]}
+				inner.Ins[k] = ops.Operand{ID: names[o.ID]}
 			}
 		}
 		next++
-		names[one.Outs[0].ID] = next
-		one.Outs = []ops.Result{{ID: next, Type: one.Outs[0].Type}}
-		r.Body = append(r.Body, one)
+		names[inner.Outs[0].ID] = next
+		inner.Outs = []ops.Result{{ID: next, Type: inner.Outs[0].Type}}
+		r.Body = append(r.Body, inner)
 	}
-	r.Values = []ops.Operand{{ID: names[f.body[last].Outs[0].ID]}}
+	for _, i := range last {
+		in.Outs = append(in.Outs, f.body[i].Outs[0])
+		r.Values = append(r.Values, ops.Operand{ID: names[f.body[i].Outs[0].ID]})
+	}
 	return in
 }
 
-// needed reports which instructions of a list the last one depends on.
-func (f *finder) needed(list []int, last int) map[int]bool {
-	need := map[int]bool{last: true}
+// needed reports which instructions of a list the last ones depend on.
+func (f *finder) needed(list []int, last ...int) map[int]bool {
+	need := map[int]bool{}
+	for _, i := range last {
+		need[i] = true
+	}
 	for _, i := range slices.Backward(list) {
 		if !need[i] {
 			continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nxvk/ops"
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/fused"
 	"nxvk/synth/fusion"
@@ -113,7 +114,7 @@ func (t *tree) number(i int) bool {
 		return false
 	}
 	s := &t.Sources[x.Source]
-	return s.Kind == codegen.FromBuffer && zero(s.Strides)
+	return s.Kind == codegen.FromBuffer && tile.Zero(s.Strides)
 }
 
 // describe is the part of a key that the mask is.
@@ -170,7 +171,7 @@ func (w *writer) giveCover() error {
 // bf16 are absorbed by it, those of f16 are taken to be less than half of it.
 func (w *writer) enormous() kernel.Value {
 	bound := -1e30
-	if w.job.query.dtype == ops.F16 {
+	if w.job.query.DType == ops.F16 {
 		bound = -6e4
 	}
 	return w.Compare(scalar.Lt, w.literal(w.job.matrix.mask.fill), w.Float(scalar.F32, bound))
@@ -207,9 +208,9 @@ func (w *writer) giveLeast() error {
 
 // literal is the value of a literal of the expressions.
 func (w *writer) literal(lit *codegen.Literal) kernel.Value {
-	for i := range w.job.sources {
-		if s := &w.job.sources[i]; s.Kind == codegen.FromLiteral && s.Lit == *lit {
-			return w.logits.sources[i].literals[0]
+	for i := range w.job.space.Sources {
+		if s := &w.job.space.Sources[i]; s.Kind == codegen.FromLiteral && s.Lit == *lit {
+			return w.logits.List[i].Literals[0]
 		}
 	}
 	panic("BUG: a literal that the logits do not have")

@@ -5,6 +5,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/shaders"
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/fused"
 	"nxvk/synth/fusion"
@@ -153,16 +154,11 @@ func pruned(dag *fusion.DAG, root int) *fusion.DAG {
 
 // logitProgram is the code in the place of functions of the kernel: its buffers and parameters. Body is set for each.
 func (m *matrixJob) logitProgram() (*codegen.Program, error) {
-	p := &codegen.Program{Local: 1, Key: m.describeMatrix() + m.describeLogits() + m.mask.describe(), Numbers: m.logitNumbers()}
-	if err := m.addSources(p); err != nil {
+	p := &codegen.Program{Local: 1, Key: m.describeMatrix() + m.space.Describe() + m.mask.describe(), Numbers: m.space.Numbers()}
+	if err := m.space.AddTo(p, m.operandOf); err != nil {
 		return nil, err
 	}
-	extent := 1
-	for i := range m.sources {
-		if s := &m.sources[i]; s.HasView() {
-			extent = max(extent, s.Extent(m.dag.Dims))
-		}
-	}
+	extent := m.space.Extent()
 	p.Index = codegen.IndexType(extent)
 	if p.Index != scalar.U32 {
 		return nil, lowering.Unsupported("a mask of %d elements", extent)
@@ -268,7 +264,7 @@ func (m *matrixJob) splice(base []uint32, p *codegen.Program, at int, fixed bool
 	for c, body := range bodies {
 		q := *p
 		q.Body = func(e *codegen.Emitter) error {
-			w := &writer{Emitter: e, job: m.job}
+			w := &writer{Writer: tile.Writer{Emitter: e}, job: m.job}
 			w.logits = w.newLogits(0)
 			return body(w)
 		}
@@ -291,19 +287,10 @@ func (w *writer) give(v kernel.Value) {
 func (w *writer) points(dag *fusion.DAG, score kernel.Value, at ...[2]kernel.Value) ([][]kernel.Value, error) {
 	l := w.logits
 	return fused.Evaluate(dag, w.Emitter, dag.Outs[0], len(at), func(s, k int) []kernel.Value {
-		src, p := &w.job.sources[s], &l.sources[s]
-		switch src.Kind {
-		case codegen.FromContraction:
+		if w.job.space.Sources[s].Kind == codegen.FromContraction {
 			return []kernel.Value{score}
-		case codegen.FromLiteral:
-			return p.literals
 		}
-		i := w.Add(p.base, l.distance(p, rows, l.coordinates(rows, at[k][0])))
-		i = w.Add(i, l.distance(p, columns, l.coordinates(columns, at[k][1])))
-		if src.Kind == codegen.FromBuffer {
-			return w.Fetch(p.buffer, i, 1)
-		}
-		return []kernel.Value{i}
+		return l.At(s, l.Split(rows, at[k][0]), l.Split(columns, at[k][1]))
 	})
 }
 

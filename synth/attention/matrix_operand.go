@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/elementwise"
 	"nxvk/synth/kernel"
@@ -26,16 +27,16 @@ type rowsOf struct {
 }
 
 // inVectors are the rows of an operand as they lie; ok is false where they are not whole vectors.
-func (o *operand) inVectors() (r rowsOf, ok bool) {
-	if len(o.dims[columns]) > 1 || len(o.dims[rows]) > 1 || o.dims[columns][0]%vector != 0 || o.strides[columns][0] != 1 || o.offset%vector != 0 {
+func inVectors(o *operand) (r rowsOf, ok bool) {
+	if len(o.Dims[columns]) > 1 || len(o.Dims[rows]) > 1 || o.Dims[columns][0]%vector != 0 || o.Strides[columns][0] != 1 || o.Offset%vector != 0 {
 		return r, false
 	}
-	for _, s := range slices.Concat(o.strides[batch], o.strides[rows]) {
+	for _, s := range slices.Concat(o.Strides[batch], o.Strides[rows]) {
 		if s%vector != 0 || s < 0 {
 			return r, false
 		}
 	}
-	return rowsOf{ref: o.buffer.Ref, first: o.offset, row: o.strides[rows][0], batch: o.strides[batch]}, true
+	return rowsOf{ref: o.Buffer.Ref, first: o.Offset, row: o.Strides[rows][0], batch: o.Strides[batch]}, true
 }
 
 // commonAxes divides axes of batches of the same size so that all have the same ones. It reports false
@@ -86,8 +87,8 @@ func (m *matrixJob) layOut() {
 		m.copies, m.temps = nil, nil
 		axes := make([][]int, len(operands))
 		for i, o := range operands {
-			r, ok := o.inVectors()
-			axes[i] = o.dims[batch]
+			r, ok := inVectors(o)
+			axes[i] = o.Dims[batch]
 			if !ok || all {
 				r, axes[i] = m.copied(o), []int{m.batches}
 			}
@@ -113,9 +114,9 @@ func (m *matrixJob) layOut() {
 
 // copied has an operand copied, a matrix behind the other, in rows of whole vectors that zeros fill up.
 func (m *matrixJob) copied(o *operand) rowsOf {
-	n, cols := strided.Product(o.dims[rows]), strided.Product(o.dims[columns])
+	n, cols := strided.Product(o.Dims[rows]), strided.Product(o.Dims[columns])
 	pitch := (cols + vector - 1) / vector * vector
-	m.temps = append(m.temps, int64(m.batches*n*pitch*o.dtype.Size()))
+	m.temps = append(m.temps, int64(m.batches*n*pitch*o.DType.Size()))
 	ref := lowering.Ref{Kind: lowering.Temp, Index: len(m.temps) - 1}
 	m.copies = append(m.copies, (&copying{o, ref, m.batches, n, cols, pitch}).program(m.target))
 	return rowsOf{ref: ref, row: pitch, batch: []int{n * pitch}}
@@ -134,36 +135,36 @@ const together = 4
 func (c *copying) program(t *lowering.Target) *codegen.Program {
 	units := c.batches * c.rows * c.pitch / together
 	local, steps := elementwise.Workgroup(t, together)
-	elem, bytes := lowering.ElemOf[c.dtype], int64(units*together*c.dtype.Size())
+	elem, bytes := lowering.ElemOf[c.DType], int64(units*together*c.DType.Size())
 	p := &codegen.Program{Local: uint32(local), Groups: (units + local*steps - 1) / (local * steps),
-		Index: codegen.IndexType(max(units*together, c.extent())), Bytes: 2 * bytes,
+		Index: codegen.IndexType(max(units*together, c.Extent())), Bytes: 2 * bytes,
 		Body: func(e *codegen.Emitter) error { c.write(e, steps); return nil }}
-	p.Key = fmt.Sprintf("attention rows of %v as whole vectors steps=%d dims=%d,%d,%d", c.dtype, steps, len(c.dims[batch]), len(c.dims[rows]), len(c.dims[columns]))
-	if len(c.strides[columns]) == 1 && c.strides[columns][0] == 1 {
-		p.Key += " neighbours" // see placeIn
+	p.Key = fmt.Sprintf("attention rows of %v as whole vectors steps=%d dims=%d,%d,%d", c.DType, steps, len(c.Dims[batch]), len(c.Dims[rows]), len(c.Dims[columns]))
+	if len(c.Strides[columns]) == 1 && c.Strides[columns][0] == 1 {
+		p.Key += " neighbours" // see tile.PlaceIn
 	}
 	p.Buffers = []codegen.Buffer{
-		{Ref: c.buffer.Ref, Elem: elem, Access: lowering.Read, Bytes: int64(c.extent() * c.dtype.Size())},
+		{Ref: c.Buffer.Ref, Elem: elem, Access: lowering.Read, Bytes: int64(c.Extent() * c.DType.Size())},
 		{Ref: c.to, Elem: elem, Access: lowering.Write, Bytes: bytes}}
-	p.Numbers = append([]int{units, c.pitch / together, c.rows, c.cols}, c.numbers()...)
+	p.Numbers = append([]int{units, c.pitch / together, c.rows, c.cols}, c.Numbers()...)
 	return p
 }
 
 // write is the body of the kernel.
 func (c *copying) write(e *codegen.Emitter, steps int) {
-	w := &writer{Emitter: e}
+	w := &writer{Writer: tile.Writer{Emitter: e}}
 	units, quads, rowsAll, cols := e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
-	m := w.operand(0, c.operand)
+	m := w.Operand(0, c.operand)
 	e.ForUnits(units, steps, func(u kernel.Value) {
 		line, quad := e.DivMod(u, quads)
 		number, row := e.DivMod(line, rowsAll)
-		from := e.Add(m.base, e.Add(w.placeIn(&m, batch, number), w.placeIn(&m, rows, row)))
+		from := e.Add(m.Base, e.Add(w.PlaceIn(&m, batch, number), w.PlaceIn(&m, rows, row)))
 		xs := make([]kernel.Value, together)
 		for i := range xs {
 			column := e.Add(e.Mul(quad, e.Index(together)), e.Index(i))
 			inside := e.IsLess(column, cols)
-			x := e.Fetch(0, e.Add(from, w.placeIn(&m, columns, e.Min(column, e.Sub(cols, e.Index(1))))), 1)[0]
-			xs[i] = e.Select(inside, x, e.Const(lowering.ElemOf[c.dtype].Type(), 0))
+			x := e.Fetch(0, e.Add(from, w.PlaceIn(&m, columns, e.Min(column, e.Sub(cols, e.Index(1))))), 1)[0]
+			xs[i] = e.Select(inside, x, e.Const(lowering.ElemOf[c.DType].Type(), 0))
 		}
 		e.Store(1, u, xs...)
 	})

@@ -75,8 +75,8 @@ const (
 // onMatrix is the kernel for matrix hardware; nil where the device has none that computes the attention.
 func (j *job) onMatrix() *matrixJob {
 	m := &matrixJob{job: j}
-	d := j.query.dtype
-	for _, x := range []ops.DType{j.key.dtype, j.value.dtype, j.types(j.output.Ins[0].ID).DType, j.result} {
+	d := j.query.DType
+	for _, x := range []ops.DType{j.key.DType, j.value.DType, j.types(j.output.Ins[0].ID).DType, j.result} {
 		if x != d {
 			return nil
 		}
@@ -100,7 +100,7 @@ func (j *job) onMatrix() *matrixJob {
 func (m *matrixJob) choose() bool {
 	found := false
 	for _, s := range m.target.Matrices {
-		if s.Type != m.query.dtype || s.N != s.K || s.N%vector != 0 || found && s.M*s.N <= m.shape.M*m.shape.N {
+		if s.Type != m.query.DType || s.N != s.K || s.N%vector != 0 || found && s.M*s.N <= m.shape.M*m.shape.N {
 			continue
 		}
 		try := *m
@@ -202,7 +202,7 @@ func (m *matrixJob) step() (s lowering.Step, err error) {
 	}
 	out := m.batches * m.queries * m.width0()
 	s.Flops = 2 * int64(m.batches) * int64(m.queries) * int64(m.keys) * int64(m.job.depth+m.width0())
-	s.Bytes += int64(2 * (out + m.query.size() + m.key.size() + m.value.size()))
+	s.Bytes += int64(2 * (out + m.query.Size() + m.key.Size() + m.value.Size()))
 	return s, nil
 }
 
@@ -247,7 +247,7 @@ func (m *matrixJob) spec() []uint32 {
 
 // shader names the hand-written kernel.
 func (m *matrixJob) shader() string {
-	return "attention_matrix." + m.query.dtype.String() + ".addresses"
+	return "attention_matrix." + m.query.DType.String() + ".addresses"
 }
 
 // describeMatrix is the key of the kernel without the logits.

@@ -84,7 +84,7 @@ func (j *job) storable() bool {
 // apart is the time, in seconds, of two products and a softmax.
 func (j *job) apart() float64 {
 	rate := productRate
-	if slices.ContainsFunc(j.target.Matrices, func(m gemm.Matrix) bool { return m.Type == j.query.dtype }) {
+	if slices.ContainsFunc(j.target.Matrices, func(m gemm.Matrix) bool { return m.Type == j.query.DType }) {
 		rate = matrixRate
 	}
 	scores := float64(j.batches) * float64(j.queries) * float64(j.keys)

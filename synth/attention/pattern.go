@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/fused"
 	"nxvk/synth/fusion"
@@ -16,12 +17,12 @@ import (
 // errPattern says that instructions are no attention.
 var errPattern = errors.New("no attention")
 
-// The groups of dimensions of a tensor: the batch, then the rows and the columns of its matrices.
+// The groups of dimensions of a tensor: see tile.Operand.
 const (
-	batch = iota
-	rows
-	columns
-	groups
+	batch   = tile.Batch
+	rows    = tile.Rows
+	columns = tile.Columns
+	groups  = tile.Groups
 )
 
 // pattern is the attention of a region.
@@ -42,14 +43,7 @@ type pattern struct {
 	query, key, value operand
 }
 
-// operand is a batch of matrices in memory. Each group of dimensions has sizes and strides.
-type operand struct {
-	buffer  codegen.Buffer
-	dtype   ops.DType
-	offset  int
-	dims    [groups][]int
-	strides [groups][]int
-}
+type operand = tile.Operand
 
 // parse finds the attention that a region is. Parameters are operands; literals of the
 // instruction take the places of theirs.
@@ -211,11 +205,11 @@ func (p *pattern) findScores() (err error) {
 	}
 	p.queries = shape.Size() / (p.batches * p.keys)
 	q := p.types(p.scores.Ins[0].ID).Shape
-	if size(q, others(q, a[0], a[1])) != p.queries {
+	if tile.Size(q, tile.Others(q, a[0], a[1])) != p.queries {
 		return fmt.Errorf("%w: the softmax is along other axes than the keys", errPattern)
 	}
 	w, b := p.types(p.output.Ins[0].ID).Shape, p.output.Attrs
-	if !isRange(b[1], 0) || size(w, b[1]) != p.batches || !isRange(b[0], len(w)-len(b[0])) || size(w, b[0]) != p.keys {
+	if !isRange(b[1], 0) || tile.Size(w, b[1]) != p.batches || !isRange(b[0], len(w)-len(b[0])) || tile.Size(w, b[0]) != p.keys {
 		return fmt.Errorf("%w: the second product has another batch", errPattern)
 	}
 	return nil
@@ -225,68 +219,25 @@ func (p *pattern) findScores() (err error) {
 func (p *pattern) findOperands() (err error) {
 	a, b := p.scores.Attrs, p.output.Attrs
 	q, k, v := p.scores.Ins[0].ID, p.scores.Ins[1].ID, p.output.Ins[1].ID
-	p.depth = size(p.types(q).Shape, a[0])
-	if p.query, err = p.operand(q, a[1], others(p.types(q).Shape, a[0], a[1]), a[0]); err != nil {
+	p.depth = tile.Size(p.types(q).Shape, a[0])
+	if p.query, err = p.operand(q, a[1], tile.Others(p.types(q).Shape, a[0], a[1]), a[0]); err != nil {
 		return err
 	}
-	if p.key, err = p.operand(k, a[3], others(p.types(k).Shape, a[2], a[3]), a[2]); err != nil {
+	if p.key, err = p.operand(k, a[3], tile.Others(p.types(k).Shape, a[2], a[3]), a[2]); err != nil {
 		return err
 	}
-	free := others(p.types(v).Shape, b[2], b[3])
-	p.width = size(p.types(v).Shape, free)
+	free := tile.Others(p.types(v).Shape, b[2], b[3])
+	p.width = tile.Size(p.types(v).Shape, free)
 	p.value, err = p.operand(v, b[3], b[2], free)
 	return err
 }
 
 // operand finds the matrices of a value, by its axes of the batch, the rows and the columns.
 func (p *pattern) operand(id ops.ID, parts ...[]int) (o operand, err error) {
-	t := p.types(id)
-	dims, s, err := p.body.Load(id, slices.Concat(parts...), p.types)
-	if err != nil {
-		return o, fmt.Errorf("%w: %w", errPattern, err)
+	if o, err = tile.NewOperand(p.body, id, p.types, parts...); err != nil {
+		err = fmt.Errorf("%w: %w", errPattern, err)
 	}
-	o = operand{buffer: s.Buffer, dtype: t.DType, offset: s.Offset}
-	sizes := [groups]int{size(t.Shape, parts[batch]), size(t.Shape, parts[rows]), size(t.Shape, parts[columns])}
-	for g, part := range divide(dims, sizes) {
-		view := strided.View{Strides: slices.Clone(s.Strides[part[0]:part[1]])}
-		o.dims[g] = strided.Collapse(dims[part[0]:part[1]], []*strided.View{&view})
-		o.strides[g] = view.Strides
-	}
-	return o, nil
-}
-
-// divide finds which dimensions are those of each group, by their sizes.
-func divide(dims []int, sizes [groups]int) (parts [groups][2]int) {
-	at := 0
-	for g, n := range sizes {
-		parts[g][0] = at
-		for product := 1; product < n; at++ {
-			product *= dims[at]
-		}
-		if g == columns {
-			at = len(dims)
-		}
-		parts[g][1] = at
-	}
-	return parts
-}
-
-// others are the axes of a shape that are in neither list.
-func others(s ops.Shape, a, b []int) (list []int) {
-	for i := range s {
-		if !slices.Contains(a, i) && !slices.Contains(b, i) {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-func size(s ops.Shape, axes []int) int {
-	n := 1
-	for _, a := range axes {
-		n *= s[a]
-	}
-	return n
+	return o, err
 }
 
 // isRange reports whether axes are first, first+1, and so on.

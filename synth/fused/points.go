@@ -11,6 +11,15 @@ import (
 // computes it. load gives what source s has at point k: an element as memory has it, the value of
 // a literal, or an index.
 func Evaluate(dag *fusion.DAG, e *codegen.Emitter, out, n int, load func(s, k int) []kernel.Value) ([][]kernel.Value, error) {
+	values, err := EvaluateAll(dag, e, []int{out}, n, load)
+	if err != nil {
+		return nil, err
+	}
+	return values[0], nil
+}
+
+// EvaluateAll is Evaluate of several expressions.
+func EvaluateAll(dag *fusion.DAG, e *codegen.Emitter, outs []int, n int, load func(s, k int) []kernel.Value) ([][][]kernel.Value, error) {
 	ps := newPoints(dag, n)
 	for i := range dag.Exprs {
 		var loaded [][]kernel.Value
@@ -23,9 +32,11 @@ func Evaluate(dag *fusion.DAG, e *codegen.Emitter, out, n int, load func(s, k in
 			return nil, err
 		}
 	}
-	values := make([][]kernel.Value, n)
-	for k, p := range ps {
-		values[k] = p.values[out]
+	values := make([][][]kernel.Value, len(outs))
+	for o, i := range outs {
+		for _, p := range ps {
+			values[o] = append(values[o], p.values[i])
+		}
 	}
 	return values, nil
 }

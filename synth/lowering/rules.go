@@ -50,20 +50,24 @@ const (
 	// RuleSplit is the pass that makes two products of bf16 of one of f32 and bf16 in compiled programs; see graph.Split.
 	RuleSplit
 
+	// RuleGradients is the pass that finds gradients of attention in compiled programs; see package attention/gradient.
+	RuleGradients
+
 	// RuleAbreast puts small kernels, and products of one vector, that do not depend on one another into one kernel.
 	RuleAbreast
 )
 
 // Unproven are the rules that a node leaves out. With RuleAbreast, a training step of GPT-2 with twelve layers failed on an
 // H200 ("take: index -1200186572 is out of bounds", 3 of 3), and with lavapipe's GPU profile in 2 of 10 cold starts; the
-// cause is not known. A generation is as quick without it (803 tokens/s for 804). Tests have it on.
-const Unproven = RuleAbreast
+// cause is not known. A generation is as quick without it (803 tokens/s for 804). RuleGradients has not been
+// measured on a GPU beside the graph without it. Tests have them on.
+const Unproven = RuleAbreast | RuleGradients
 
 // RulesByName has the rules and passes by their names.
 var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
 	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal, "chains": RuleChains,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead,
-	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights, "swap": RuleSwap, "pads": RulePads, "split": RuleSplit, "abreast": RuleAbreast}
+	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights, "swap": RuleSwap, "pads": RulePads, "split": RuleSplit, "abreast": RuleAbreast, "gradients": RuleGradients}
 
 // formerNames are names that this release accepts and the next one does not.
 var formerNames = map[string]string{"beside": "horizontal"}

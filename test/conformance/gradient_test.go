@@ -1,0 +1,117 @@
+package conformance
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"nxvk/gen/exec/exectest"
+	"nxvk/gen/exec/program"
+	probe "nxvk/gen/exec/target"
+	"nxvk/ops"
+	"nxvk/synth"
+	"nxvk/synth/attention"
+	"nxvk/synth/synthtest"
+	"nxvk/test/draw"
+)
+
+// TestGradients compares drawn attentions and their gradients with the same instructions in f64 on the host. The greatest
+// error is at most a small multiple of that of the instructions in their own types. A program gives the same bits in each run.
+func TestGradients(t *testing.T) {
+	needDevice(t)
+	gpu := target
+	if gpu.CPU {
+		if !device.Info().Features.BufferDeviceAddress {
+			t.Skip("the kernels of GPUs take addresses, which the device does not have")
+		}
+		gpu.Addresses, gpu.CPU = true, false
+	}
+	attention.Always = true
+	defer func() { attention.Always = false }()
+	t.Run("multiply-adds", func(t *testing.T) { gradients(t, gpu) })
+	if gpu.Matrices = probe.Matrices(device.Info()); len(gpu.Matrices) > 0 {
+		t.Run("matrix hardware", func(t *testing.T) { gradients(t, gpu) })
+	}
+}
+
+func gradients(t *testing.T, gpu synth.Target) {
+	d, host := exectest.NewFor(device, gpu, -1), exectest.NewFor(nil, target, 0)
+	defer d.Close()
+	defer host.Close()
+	for i, c := range []struct{ d, to ops.DType }{{ops.F32, ops.F32}, {ops.BF16, ops.F32}, {ops.BF16, ops.BF16}, {ops.F16, ops.F16}} {
+		for seed := range seedCount(1, 40) {
+			draws := func(d, to ops.DType) *synthtest.Gradient {
+				return synthtest.DrawGradient(t, 3000+100*uint64(i)+seed, 300, 1<<13, d, to)
+			}
+			g, exact := draws(c.d, c.to), draws(ops.F64, ops.F64).Region()
+			r := g.Region()
+			if !holds(synth.FindGradients(r, program.Eval, &gpu)) {
+				t.Errorf("%v, %d: the gradient is not found", c.d, seed)
+			}
+			types, err := r.CheckProgram()
+			if err != nil {
+				t.Fatal(err)
+			}
+			data := bytesOf(g.Attention)
+			got := sameGradientsAgain(t, d, r, types, data)
+			plain, _, err := results(host, r, types, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wide [][]byte
+			for i, b := range data {
+				wide = append(wide, draw.Encode(draw.Decode(b, r.Params[i].Type), exact.Params[i].Type))
+			}
+			wideTypes, err := exact.CheckProgram()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _, err := results(host, exact, wideTypes, wide)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for v := range want {
+				nearExact(t, seed, types[v], draw.Decode(got[v], types[v]), draw.Decode(plain[v], types[v]), draw.Decode(want[v], wideTypes[v]))
+			}
+		}
+	}
+}
+
+// sameGradientsAgain runs a program until it is compiled, and gives the bits that all runs give.
+func sameGradientsAgain(t *testing.T, d *exectest.Driver, r *ops.Region, types []ops.Type, data [][]byte) [][]byte {
+	t.Helper()
+	first, _, err := results(d, r, types, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range d.Exec.Enough() {
+		if err := d.Built(); err != nil {
+			t.Fatal(err)
+		}
+		again, _, err := results(d, r, types, data)
+		for v := range first {
+			if err != nil || !bytes.Equal(again[v], first[v]) {
+				t.Fatalf("another run gives other bits of result %d (%v)", v, err)
+			}
+		}
+	}
+	return first
+}
+
+// nearExact compares the errors of two results: that of the device is at most four times that of the other one, or some
+// units of the greatest element.
+func nearExact(t *testing.T, seed uint64, typ ops.Type, got, plain, want []float64) {
+	t.Helper()
+	most, off := 0.0, 0.0
+	for i, w := range want {
+		if !math.IsNaN(w) && !math.IsNaN(plain[i]) {
+			most, off = max(most, math.Abs(w)), max(off, math.Abs(plain[i]-w))
+		}
+	}
+	bound := 4*off + 16*most*map[ops.DType]float64{ops.F32: 0x1p-24, ops.BF16: 0x1p-8, ops.F16: 0x1p-11}[typ.DType]
+	for i, w := range want {
+		if x := got[i]; math.IsNaN(x) != math.IsNaN(plain[i]) || !math.IsNaN(x) && !(math.Abs(x-w) <= bound) {
+			t.Fatalf("gradient %d of %v: element %d is %v, want %v within %v", seed, typ, i, x, w, bound)
+		}
+	}
+}
