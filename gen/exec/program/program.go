@@ -116,8 +116,8 @@ func New(r *ops.Region, broken error, eval graph.Eval, t *synth.Target) *Program
 	}
 	p.Region, p.Values = graph.Sink(graph.Unroll(r, eval)), types
 	b := builder{slots: make(map[ops.ID]ops.ID)}
-	stated := synth.FindGradients(synth.StateAttention(p.Region, eval, t), eval, t)
-	p.Body = b.block(synth.FindAttention(synth.Rewrite(stated, t), eval, t), false)
+	stated := synth.StateAttention(p.Region, eval, t)
+	p.Body = b.block(synth.FindAttention(synth.Rewrite(synth.FindGradients(stated, eval, t), t), eval, t), false)
 	p.Slots, p.Open, p.Calls = len(b.slots), b.open, b.calls
 	p.signed()
 	return p
