@@ -263,7 +263,7 @@ func (e *Executor) try(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		if e.definer != nil {
 			e.definer.Forget(q, in.Keys)
 		}
-	case program.OnlyPrograms(in.Op):
+	case q.run == nil && program.OnlyPrograms(in.Op): // a program carries out its control itself
 		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: errProgramOnly})
 	case in.Op == ops.Import:
 		return e.importValue(q, in)
