@@ -99,21 +99,24 @@ func TestWeights(t *testing.T) {
 func TestLittleFirst(t *testing.T) {
 	p := NewPool(1)
 	p.now, p.patience = ticking(), time.Hour
-	var order []string
+	var order []string // in which they ran: one at a time
+	var ended sync.WaitGroup
 	hog, small := p.Account(), p.Account()
-	gate, done := make(chan struct{}), make(chan string, 8)
-	begin := func(a *Account, name string, f func()) {
-		a.Start(name, func(*Worker) error { f(); return nil }, func(error) { done <- name })
+	gate := make(chan struct{})
+	begin := func(a *Account, name string) {
+		ended.Add(1)
+		a.Start(name, func(*Worker) error {
+			<-gate
+			order = append(order, name)
+			return nil
+		}, func(error) { ended.Done() })
 	}
-	begin(hog, "hog", func() { <-gate })
-	for range 3 {
-		begin(hog, "hog", func() {})
+	for range 4 {
+		begin(hog, "hog")
 	}
-	begin(small, "small", func() {})
+	begin(small, "small")
 	close(gate)
-	for range 5 {
-		order = append(order, <-done)
-	}
+	ended.Wait()
 	if order[0] != "hog" || order[1] != "small" {
 		t.Errorf("the order is %v", order)
 	}
