@@ -40,29 +40,29 @@ type nodesRank struct {
 
 const nodesServer = "nxvk_0"
 
-func (b *cluster) measureNodes(c NodesConfig) error {
-	cookie, err := os.ReadFile(b.cookieFile())
+func (c *cluster) measureNodes(config NodesConfig) error {
+	cookie, err := os.ReadFile(c.cookieFile())
 	if err != nil {
 		return err
 	}
-	links := link.New(dist.Options{Name: gen.Atom(b.name("client")), Cookie: string(bytes.TrimSpace(cookie)), Epmd: "127.0.0.1:" + b.port})
+	links := link.New(dist.Options{Name: gen.Atom(c.name("client")), Cookie: string(bytes.TrimSpace(cookie)), Epmd: "127.0.0.1:" + c.port})
 	defer links.Close()
 	var ranks []*nodesRank
-	for i := range c.Count {
+	for i := range config.Count {
 		role := fmt.Sprint("node", i)
-		node, err := b.nodeAs(role)
+		node, err := c.nodeAs(role)
 		if err != nil {
 			return err
 		}
 		defer node.stop()
-		client, err := links.Client(b.name(role))
+		client, err := links.Client(c.name(role))
 		if err != nil {
 			return err
 		}
 		defer client.Close()
-		ranks = append(ranks, &nodesRank{name: b.name(role), client: client})
+		ranks = append(ranks, &nodesRank{name: c.name(role), client: client})
 	}
-	return c.measure(os.Stdout, ranks)
+	return config.measure(os.Stdout, ranks)
 }
 
 func (c NodesConfig) measure(out io.Writer, ranks []*nodesRank) error {
