@@ -27,14 +27,7 @@ const (
 // TestAttention compares drawn attentions with the graph that is not fused: in f32 by multiply-adds,
 // and of narrow types on matrix hardware.
 func TestAttention(t *testing.T) {
-	needDevice(t)
-	gpu := target
-	if gpu.CPU {
-		if !device.Info().Features.BufferDeviceAddress {
-			t.Skip("the kernels of GPUs take addresses, which the device does not have")
-		}
-		gpu.Addresses, gpu.CPU = true, false
-	}
+	gpu := gpuProfile(t)
 	attention.Always = true
 	defer func() { attention.Always = false }()
 	t.Run("multiply-adds", func(t *testing.T) { attentionByFMA(t, gpu) })
@@ -92,14 +85,7 @@ func attentionByFMA(t *testing.T, gpu synth.Target) {
 // TestFewQueries compares drawn attentions of few queries, of all types, with the graph that is not fused, and the
 // bits of all runs.
 func TestFewQueries(t *testing.T) {
-	needDevice(t)
-	gpu := target
-	if gpu.CPU {
-		if !device.Info().Features.BufferDeviceAddress {
-			t.Skip("the kernels of GPUs take addresses, which the device does not have")
-		}
-		gpu.Addresses, gpu.CPU = true, false
-	}
+	gpu := gpuProfile(t)
 	attention.Always = true
 	defer func() { attention.Always = false }()
 	d, host := exectest.NewFor(device, gpu, -1), exectest.NewFor(nil, target, 0)

@@ -17,14 +17,7 @@ import (
 // read them, and whose products are side by side: bits are those of one instruction at a time, of all runs, and of
 // fusions without chains and with a kernel for each product.
 func TestChains(t *testing.T) {
-	needDevice(t)
-	gpu := target
-	if gpu.CPU {
-		if !device.Info().Features.BufferDeviceAddress {
-			t.Skip("the kernels of GPUs take addresses, which the device does not have")
-		}
-		gpu.Addresses, gpu.CPU = true, false
-	}
+	gpu := gpuProfile(t)
 	apart := *synthtest.Without(&gpu, lowering.RuleChains|lowering.RuleAbreast)
 	d, plain := exectest.NewFor(device, gpu, -1), exectest.NewFor(device, apart, -1)
 	defer d.Close()

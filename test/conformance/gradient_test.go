@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"bytes"
 	"math"
 	"testing"
 
@@ -18,14 +17,7 @@ import (
 // TestGradients compares drawn attentions and their gradients with the same instructions in f64 on the host. The greatest
 // error is at most a small multiple of that of the instructions in their own types. A program gives the same bits in each run.
 func TestGradients(t *testing.T) {
-	needDevice(t)
-	gpu := target
-	if gpu.CPU {
-		if !device.Info().Features.BufferDeviceAddress {
-			t.Skip("the kernels of GPUs take addresses, which the device does not have")
-		}
-		gpu.Addresses, gpu.CPU = true, false
-	}
+	gpu := gpuProfile(t)
 	attention.Always = true
 	defer func() { attention.Always = false }()
 	t.Run("multiply-adds", func(t *testing.T) { gradients(t, gpu) })
@@ -53,7 +45,7 @@ func gradients(t *testing.T, gpu synth.Target) {
 				t.Fatal(err)
 			}
 			data := bytesOf(g.Attention)
-			got := sameGradientsAgain(t, d, r, types, data)
+			got := sameBitsInEachRun(t, d, r, types, data)
 			plain, _, err := results(host, r, types, data)
 			if err != nil {
 				t.Fatal(err)
@@ -75,27 +67,6 @@ func gradients(t *testing.T, gpu synth.Target) {
 			}
 		}
 	}
-}
-
-// sameGradientsAgain runs a program until it is compiled, and gives the bits that all runs give.
-func sameGradientsAgain(t *testing.T, d *exectest.Driver, r *ops.Region, types []ops.Type, data [][]byte) [][]byte {
-	t.Helper()
-	first, _, err := results(d, r, types, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range d.Exec.Enough() {
-		if err := d.Built(); err != nil {
-			t.Fatal(err)
-		}
-		again, _, err := results(d, r, types, data)
-		for v := range first {
-			if err != nil || !bytes.Equal(again[v], first[v]) {
-				t.Fatalf("another run gives other bits of result %d (%v)", v, err)
-			}
-		}
-	}
-	return first
 }
 
 // nearExact compares the errors of two results: that of the device is at most four times that of the other one, or some

@@ -197,3 +197,17 @@ func once(d *exectest.Driver, op ops.Op, out ops.Type, attrs [][]int, types []op
 	defer d.Free(append(ids, id)...)
 	return d.Read(id)
 }
+
+// gpuProfile is the target of a GPU's kernels, which a device that is a processor runs, too, if it has addresses.
+func gpuProfile(t *testing.T) synth.Target {
+	t.Helper()
+	needDevice(t)
+	gpu := target
+	if gpu.CPU {
+		if !device.Info().Features.BufferDeviceAddress {
+			t.Skip("the kernels of GPUs take addresses, which the device does not have")
+		}
+		gpu.Addresses, gpu.CPU = true, false
+	}
+	return gpu
+}
