@@ -37,7 +37,6 @@ func (q *Queue) expect(outs []ops.Result) {
 	home := q.from
 	if home.pending == nil {
 		home.pending, home.makers = make(map[ops.ID]*Queue), make(map[ops.ID]*Queue)
-		home.wanted = make(map[ops.ID]int)
 	}
 	for _, o := range outs {
 		home.pending[o.ID], home.makers[o.ID] = q, q
@@ -70,40 +69,54 @@ func (q *Queue) pendingOf(in *wire.Instr) *Queue {
 	return f
 }
 
-// want counts, among the requests in async runs, those that work on a value which is
-// pending: it is not freed before them.
+// want lists the operands of an instruction that are pending.
 func (q *Queue) want(in *wire.Instr) (wants []ops.ID) {
 	for i := range in.Ins {
 		if id := in.Ins[i].ID; q.pending[id] != nil {
-			q.wanted[id]++
 			wants = append(wants, id)
 		}
 	}
 	return wants
 }
 
-// hold keeps what an instruction needs and is there: the session may free it
-// before the turn of the instruction comes.
-func (q *Queue) hold(in *wire.Instr) map[ops.ID]store.Value {
-	var held map[ops.ID]store.Value
-	for i := range in.Ins {
-		id := in.Ins[i].ID
-		v, ok := q.Session.Get(id)
-		if in.Ins[i].Lit != nil || !ok || q.makers[id] != nil {
-			continue
-		}
-		if _, have := held[id]; have {
-			continue
-		}
-		if held == nil {
-			held = make(map[ops.ID]store.Value)
-		}
-		if v.Mem != nil {
-			v.Mem.Retain()
-		}
-		held[id] = v
+// handOut has the requests in async runs hold a value that was pending and is there now: the session may free it
+// before their turn comes.
+func (q *Queue) handOut(id ops.ID) {
+	v, ok := q.Session.Get(id)
+	if !ok {
+		return
 	}
-	return held
+	for _, f := range q.asyncs {
+		for i := range f.queue.All() {
+			if r := f.queue.At(i); slices.Contains(r.wants, id) {
+				r.keep(id, v)
+			}
+		}
+	}
+}
+
+// keep holds a value until release.
+func (r *request) keep(id ops.ID, v store.Value) {
+	if _, have := r.held[id]; have {
+		return
+	}
+	if r.held == nil {
+		r.held = make(map[ops.ID]store.Value)
+	}
+	if v.Mem != nil {
+		v.Mem.Retain()
+	}
+	r.held[id] = v
+}
+
+// hold keeps what the instruction of a request needs and is there: the session may free it
+// before the turn of the request comes.
+func (q *Queue) hold(r *request) {
+	for _, o := range r.in.Ins {
+		if v, ok := q.Session.Get(o.ID); o.Lit == nil && ok && q.makers[o.ID] == nil {
+			r.keep(o.ID, v)
+		}
+	}
 }
 
 // release lets go of what a request held.
@@ -126,7 +139,7 @@ func (q *Queue) waitsElsewhere(in *wire.Instr) bool {
 	}
 	if in.Op == ops.Free && in.Err == nil {
 		for _, id := range in.Attrs[0] {
-			if g := q.from.makers[ops.ID(id)]; g != nil && g != q || q.from.wanted[ops.ID(id)] > 0 {
+			if g := q.from.makers[ops.ID(id)]; g != nil && g != q {
 				return true
 			}
 		}
@@ -192,7 +205,7 @@ func (q *Queue) end() {
 	if q.place != nil {
 		q.place.Leave(errSessionEnded)
 	}
-	q.asyncs, q.pending, q.makers, q.wanted, q.awaited = nil, nil, nil, nil, nil
+	q.asyncs, q.pending, q.makers, q.awaited = nil, nil, nil, nil
 }
 
 // afterAsync calls done when the async runs of a queue have served what they have in

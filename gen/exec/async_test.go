@@ -110,6 +110,30 @@ func TestAsyncRunsMeet(t *testing.T) {
 	}
 }
 
+// TestAsyncRunsFree: a value of a run that has ended is there for an instruction that waits for another run, although it
+// is freed meanwhile.
+func TestAsyncRunsFree(t *testing.T) {
+	for _, first := range []ops.ID{1, 2} {
+		asyncRuns(t, func(r *rig, q *Queue, answer func(ops.ID, float32)) {
+			r.ask(q, 1, scalar(1))
+			r.ask(q, 2, scalar(2))
+			r.Do(q, ops.Subtract, 3, f32(), nil, ref(1), ref(2))
+			answer(first, 10*float32(first))
+			r.Until(func() bool { return q.pending[first] == nil })
+			r.Free(q, first)
+			answer(3-first, 10*float32(3-first))
+			r.Free(q, 3-first)
+			r.Want(q, 3, -11)
+			r.WantKind(q, first, wire.UnknownID)
+			r.Free(q, 3)
+			r.Settle(time.Millisecond)
+			if n := q.Session.Bytes(); n != 0 {
+				t.Errorf("%d bytes are left", n)
+			}
+		})
+	}
+}
+
 // TestAsyncRunEnds: a session that ends takes its async runs along, and what they hold.
 func TestAsyncRunEnds(t *testing.T) {
 	asyncRuns(t, func(r *rig, q *Queue, answer func(ops.ID, float32)) {

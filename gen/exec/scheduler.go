@@ -212,7 +212,7 @@ func (s *scheduler) follow(q *Queue, r request) bool {
 	}
 	if r.in != nil {
 		r.prog = q.programs.Find(r.in.Key)
-		r.held = q.hold(r.in)
+		q.hold(&r)
 		r.wants = q.want(r.in)
 		if r.in.Op.IsCollective() {
 			r.round = q.beginRound(0)
@@ -230,11 +230,6 @@ func (s *scheduler) settleAsync(f *Queue, r *request) {
 	home := f.from
 	r.release()
 	if r.in != nil {
-		for _, id := range r.wants {
-			if home.wanted[id]--; home.wanted[id] == 0 {
-				delete(home.wanted, id)
-			}
-		}
 		for _, o := range r.in.Outs {
 			if home.makers[o.ID] == f {
 				delete(home.makers, o.ID)
@@ -243,6 +238,7 @@ func (s *scheduler) settleAsync(f *Queue, r *request) {
 				delete(home.pending, o.ID)
 			}
 			if home.makers[o.ID] == nil {
+				home.handOut(o.ID)
 				home.made(o.ID)
 			}
 		}

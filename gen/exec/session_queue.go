@@ -63,7 +63,6 @@ type Queue struct {
 	asyncs  []*Queue
 	pending map[ops.ID]*Queue // values that async runs will make, and nobody has freed yet
 	makers  map[ops.ID]*Queue // values that async runs will make
-	wanted  map[ops.ID]int    // how many requests in async runs work on a value that was pending
 	from    *Queue            // of an async run: the queue of the session
 	awaits  bool              // of an async run: it waits for another one
 
@@ -100,7 +99,7 @@ type request struct {
 	prog  *program.Program       // what it runs
 	held  map[ops.ID]store.Value // what it needs and was there
 	round *mesh.Round            // of a collective
-	wants []ops.ID               // what it needs and was pending
+	wants []ops.ID               // what it needs and was pending: it is held once it is there
 }
 
 // push adds a request to a queue.
