@@ -124,13 +124,14 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 			return wait
 		}
 	}
-	if at.part > 0 || q.job.Busy() {
+	recorded := q.recording.Records(&s.In)
+	if at.part > 0 || q.job.Busy() || q.recording.Busy() && !recorded { // the first instruction may be under way, too
 		return ip.runOneByOne(q, r, f, at)
 	}
 	w, err := q.gather(&s.In)
 	w.Fusion = f
 	defer w.Release()
-	if err == nil && (q.recording.Busy() || ip.canRun(f, w)) {
+	if err == nil && (recorded || ip.canRun(f, w)) {
 		if wait, done := ip.runByPlan(q, w, s); wait != 0 || done {
 			return wait
 		}

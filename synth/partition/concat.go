@@ -25,21 +25,30 @@ func (f *partitioner) concatenated(fusions []fusion.Fusion) []fusion.Fusion {
 			reads[id]++
 		}
 	}
-	return slices.DeleteFunc(fusions, func(u fusion.Fusion) bool {
+	gone := make([]bool, len(fusions)) // they leave at the end: makes has their places
+	for at := range fusions {
+		u := &fusions[at]
 		cat := &u.Body[0]
 		if len(u.Body) != 1 || !f.adjoins(cat) || slices.ContainsFunc(cat.Ins, func(o ops.Operand) bool { return reads[o.ID] != 1 }) {
-			return false
+			continue
 		}
 		i, ok := makes[cat.Ins[0].ID]
 		if !ok || !makesAll(&fusions[i], cat.Ins) {
-			return false
+			continue
 		}
 		concatenate(&fusions[i], cat)
 		if u.Why != nil {
 			passOn(fusions[i].Why, u.Why, cat)
 		}
-		return true
-	})
+		gone[at] = true
+	}
+	kept := fusions[:0]
+	for at := range fusions {
+		if !gone[at] {
+			kept = append(kept, fusions[at])
+		}
+	}
+	return kept
 }
 
 // adjoins reports whether the operands of an instruction are the parts of a concatenation, in memory order.

@@ -51,6 +51,16 @@ func TestConcatenated(t *testing.T) {
 				a, b := g.Do(ops.Exp, ops.F32, x), g.Do(ops.Tanh, ops.F32, x)
 				g.Return(g.Do(ops.Concatenate, ops.F32, a, b, synthtest.Attrs{{0}}))
 			}, crooked, !target.Addresses},
+			{"several, each after the one before", func(g *synthtest.Sketch) {
+				from := g.Num(ops.F32, 1)
+				for range 4 {
+					x := g.Do(ops.Add, ops.F32, g.Param(ops.F32, 64), from)
+					a, b := g.Do(ops.Exp, ops.F32, x), g.Do(ops.Tanh, ops.F32, x)
+					all := g.Do(ops.Concatenate, ops.F32, a, b, synthtest.Attrs{{0}})
+					from = g.Do(ops.Sum, ops.F32, all, synthtest.Attrs{{0}, {0}})
+				}
+				g.Return(from)
+			}, 8, false},
 			{"columns", func(g *synthtest.Sketch) {
 				x := g.Param(ops.F32, 4, 64)
 				a, b := g.Do(ops.Exp, ops.F32, x), g.Do(ops.Tanh, ops.F32, x)

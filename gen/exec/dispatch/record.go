@@ -9,6 +9,7 @@ import (
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/exec/target"
 	"nxvk/gen/store"
+	"nxvk/gen/wire"
 	"nxvk/synth"
 	"nxvk/vulkan"
 	"slices"
@@ -19,6 +20,9 @@ type Slot struct{ rec *recording }
 
 // Busy reports whether there is a recording, which goes on when the request has its turn.
 func (s *Slot) Busy() bool { return s.rec != nil }
+
+// Records reports whether there is a recording that carries out an instruction, or the fusion of a step.
+func (s *Slot) Records(in *wire.Instr) bool { return s.rec != nil && s.rec.work.From == in }
 
 // Drop ends a recording that nobody goes on with.
 func (s *Slot) Drop() {
