@@ -221,8 +221,12 @@ func (f *partitioner) isReadOutside(i int, in ...*cluster) bool {
 
 // anyReader reports whether a predicate holds for any reader of node i, directly or
 // through views and recomputed values. Nodes that have not been visited count as
-// readers themselves.
+// readers themselves. A reader may have followed a recomputed value to node i before that value was stored in memory: it
+// computes it still.
 func (f *partitioner) anyReader(i int, so func(int) bool) bool {
+	if slices.ContainsFunc(f.nodes[i].readBy, so) {
+		return true
+	}
 	for _, u := range f.nodes[i].users {
 		n := &f.nodes[u]
 		if !n.live {
