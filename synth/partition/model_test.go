@@ -15,7 +15,7 @@ import (
 )
 
 // straight are the parts of a region between loops, each with the values that the region needs after it.
-func straight(t testing.TB, r *ops.Region, types map[ops.ID]ops.Type, visit func(g *synthtest.Sketch, whole bool)) {
+func straight(t testing.TB, r *ops.Region, types map[ops.ID]ops.Type, visit func(g *synthtest.Sketch)) {
 	note := func(list []ops.Result) {
 		for _, o := range list {
 			types[o.ID] = o.Type
@@ -34,7 +34,7 @@ func straight(t testing.TB, r *ops.Region, types map[ops.ID]ops.Type, visit func
 			hi++
 		}
 		if hi > lo {
-			visit(part(t, r, lo, hi, types), lo == 0 && hi == len(r.Body))
+			visit(part(t, r, lo, hi, types))
 			lo = hi - 1
 		}
 	}
@@ -115,7 +115,7 @@ func prepared(r *ops.Region, t *lowering.Target) *ops.Region {
 func checkModel(t *testing.T, target *lowering.Target, seed uint64, size model.Size, layers int, run bool) (instrs int) {
 	m := model.Draw(seed, size, layers)
 	data := m.Data()
-	straight(t, prepared(m.Program(), target), make(map[ops.ID]ops.Type), func(g *synthtest.Sketch, whole bool) {
+	straight(t, prepared(m.Program(), target), make(map[ops.ID]ops.Type), func(g *synthtest.Sketch) {
 		instrs += len(g.Body)
 		simple := synth.Simplify(&g.Graph, target, nil)
 		for _, body := range []*fusion.Graph{&g.Graph, simple} {
@@ -127,12 +127,11 @@ func checkModel(t *testing.T, target *lowering.Target, seed uint64, size model.S
 				continue
 			}
 			g.CheckOn(target, fusions, func() synthtest.Values {
-				if !whole {
-					return g.Inputs(seed)
-				}
-				vs := synthtest.Values{}
+				vs := g.Inputs(seed) // of a part behind or in a loop
 				for i, p := range m.Params {
-					vs[p.ID] = append(append([]byte(nil), data[i]...), 0, 0, 0)
+					if vs[p.ID] != nil {
+						vs[p.ID] = append(append([]byte(nil), data[i]...), 0, 0, 0)
+					}
 				}
 				return vs
 			})

@@ -267,3 +267,12 @@ func (m *Model) stem(tokens ops.Operand) (x, table, positions ops.Operand) {
 	}
 	return m.dropout(x), table, positions
 }
+
+// Tolerance is how far results may be from those of another device, as a part of their size: sums and functions round
+// otherwise, and a training step follows the signs of small differences.
+func (m *Model) Tolerance() float64 {
+	if m.d == ops.F32 {
+		return 0.02
+	}
+	return 0.3
+}
