@@ -143,6 +143,12 @@ func checkModel(t *testing.T, target *lowering.Target, seed uint64, size model.S
 	return instrs
 }
 
+// found are small models that were cut wrongly once.
+var found = map[uint64]string{
+	10002: "operands that are read in several ways take more addresses than push constants hold",
+	10003: "an update is in the kernel that makes its tensor",
+}
+
 // TestModels: the fusions of whole models are verified, and those of small ones give the bits of the instructions one by one.
 func TestModels(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
@@ -150,7 +156,10 @@ func TestModels(t *testing.T) {
 		for seed := range uint64(fewtest.Of(60, 12)) {
 			all += checkModel(t, target, seed, model.Size(seed%3), 12, false)
 		}
-		for seed := range uint64(fewtest.Of(12, 3)) {
+		for seed := range found {
+			all += checkModel(t, target, seed, model.Small, 3, true)
+		}
+		for seed := range uint64(fewtest.Of(12, 2)) {
 			all += checkModel(t, target, 1000+seed, model.Small, 3, true)
 		}
 		t.Logf("%d instructions", all)
