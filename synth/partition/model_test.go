@@ -153,7 +153,7 @@ var found = map[uint64]string{
 func TestModels(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		all := 0
-		for seed := range uint64(fewtest.Of(60, 12)) {
+		for seed := range uint64(fewtest.Of(60, 6)) {
 			all += checkModel(t, target, seed, model.Size(seed%3), 12, false)
 		}
 		for seed := range found {

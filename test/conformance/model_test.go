@@ -17,12 +17,12 @@ import (
 // updated in place, and give scalars as numbers.
 func TestModels(t *testing.T) {
 	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
-		count := uint64(fewtest.Of(16, 4))
+		count := uint64(fewtest.Of(8, 2))
 		if *full {
-			count *= 8
+			count *= 16
 		}
 		for seed := range count {
-			runModel(t, d, host, seed, model.Draw(seed, model.Small, 3))
+			runModel(t, d, host, seed, model.Draw(seed, model.Small, 2))
 		}
 		for seed := range count / 4 {
 			runModel(t, d, host, 100+seed, model.Draw(100+seed, model.Medium, 12))
