@@ -66,6 +66,9 @@ func (r *rig) sameModel(seed uint64) {
 				own.Built()
 			}
 		}
+		if q.programs.Find(m.Title).Compiled() == 0 {
+			t.Errorf("seed %d, %s: it has no fusions", seed, m.Title)
+		}
 	})
 }
 
