@@ -226,35 +226,44 @@ func (t *tape) look(in *ops.Instr, g ops.Operand) bool {
 	case ops.Slice:
 		return of(func() ops.Operand { return t.unslice(in, t.whole(in, g)) })
 	case ops.PutSlice:
-		g = t.whole(in, g)
-		u := in.Ins[1]
-		t.add(x, func() ops.Operand {
-			return t.do(ops.PutSlice, t.dtype(g), nil, in.Attrs, append([]ops.Operand{g, t.full(t.dtype(g), 0, t.shape(u))}, in.Ins[2:]...)...)
-		})
-		t.add(u, func() ops.Operand {
-			ones := slices.Repeat([]int{1}, len(s))
-			return t.do(ops.Slice, t.dtype(g), nil, [][]int{in.Attrs[0], t.shape(u), ones}, append([]ops.Operand{g}, in.Ins[2:]...)...)
-		})
+		t.put(in, t.whole(in, g))
 		return true
 	case ops.Concatenate, ops.Stack:
-		g = t.whole(in, g)
-		at := 0
-		for _, o := range in.Ins {
-			axis, from, n := in.Attrs[0][0], at, 1
-			if in.Op == ops.Concatenate {
-				n = t.shape(o)[axis]
-			}
-			t.add(o, func() ops.Operand {
-				if in.Op == ops.Stack {
-					return t.at(g, axis, from)
-				}
-				return t.part(g, axis, from, n)
-			})
-			at += n
-		}
+		t.parts(in, t.whole(in, g))
 		return true
 	}
 	return false
+}
+
+// put are the rules of an update: zeros where the slice is, and what is there.
+func (t *tape) put(in *ops.Instr, g ops.Operand) {
+	x, u := in.Ins[0], in.Ins[1]
+	t.add(x, func() ops.Operand {
+		zeros := t.full(t.dtype(g), 0, t.shape(u))
+		return t.do(ops.PutSlice, t.dtype(g), nil, in.Attrs, append([]ops.Operand{g, zeros}, in.Ins[2:]...)...)
+	})
+	t.add(u, func() ops.Operand {
+		ones := slices.Repeat([]int{1}, t.rank(x))
+		return t.do(ops.Slice, t.dtype(g), nil, [][]int{in.Attrs[0], t.shape(u), ones}, append([]ops.Operand{g}, in.Ins[2:]...)...)
+	})
+}
+
+// parts are the rules of a concatenation or a stack: a slice for each operand.
+func (t *tape) parts(in *ops.Instr, g ops.Operand) {
+	axis, at := in.Attrs[0][0], 0
+	for _, o := range in.Ins {
+		from, n := at, 1
+		if in.Op == ops.Concatenate {
+			n = t.shape(o)[axis]
+		}
+		t.add(o, func() ops.Operand {
+			if in.Op == ops.Stack {
+				return t.at(g, axis, from)
+			}
+			return t.part(g, axis, from, n)
+		})
+		at += n
+	}
 }
 
 // whole is a derivative in the shape of a result.
