@@ -24,6 +24,10 @@ var ways = []struct {
 	{"cut, in short turns, and evicted", func(r *rig) {
 		r.exec.specializer.Cutting.Longest, r.exec.turns.Time = 41, 0
 	}, func(r *rig) { r.exec.kernels.Clear() }},
+	{"node started again", func(r *rig) { r.another(&drawer{byKey: make(map[string][]byte)}) }, func(r *rig) {
+		r.Built()
+		r.another(r.exec.target.Archive.(*drawer))
+	}},
 }
 
 // TestModelsSame: whole models give the same bits when they are seen first and again, and when each instruction is carried
@@ -47,13 +51,17 @@ func (r *rig) sameModel(seed uint64) {
 		if own.exec.dispatcher.HostLimit > 0 {
 			plain.limitHost(own.exec.dispatcher.HostLimit)
 		}
-		m := model.Draw(seed, model.Small, 2)
+		m := model.Draw(seed, model.Small, fewtest.Of(2, 1))
 		data := m.Data()
 		want := plain.models(plain.session(), m, data, 1, 1)[0]
 		q := own.session()
 		for i := range 4 {
 			if i == 2 || i > 0 && !testing.Short() {
-				w.before(own)
+				e := own.exec
+				if w.before(own); own.exec != e {
+					e.End(q.Session)
+					q = own.session()
+				}
 			}
 			for _, got := range own.models(q, m, data, 1000*(i+1), 1+i%2) {
 				for k := range want {

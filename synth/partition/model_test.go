@@ -1,6 +1,8 @@
 package partition_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"nxvk/fallback"
@@ -164,4 +166,20 @@ func TestModels(t *testing.T) {
 		}
 		t.Logf("%d instructions", all)
 	})
+}
+
+// TestModelsWithout: models are cut right without each of the rules.
+func TestModelsWithout(t *testing.T) {
+	for i, name := range slices.Sorted(maps.Keys(lowering.RulesByName)) {
+		if !fewtest.OneIn(6, i) {
+			continue
+		}
+		for which, target := range synthtest.Targets {
+			t.Run(name+" "+which, func(t *testing.T) {
+				off, seed := synthtest.Without(target, lowering.RulesByName[name]), uint64(5000+10*i)
+				checkModel(t, off, seed, model.Large, 6, false)
+				checkModel(t, off, seed+1, model.Small, 2, true)
+			})
+		}
+	}
 }
