@@ -113,11 +113,12 @@ func prepared(r *ops.Region, t *lowering.Target) *ops.Region {
 	return synth.FindAttention(synth.Rewrite(synth.FindGradients(r, nil, t), t), nil, t)
 }
 
-// checkModel partitions a model and verifies what it has become. The fusions give the bits of the instructions one by one.
+// checkModel partitions a model and verifies what it has become: each fusion has kernels. If it is to run, the fusions give the bits of the instructions one by one.
 func checkModel(t *testing.T, target *lowering.Target, seed uint64, size model.Size, layers int, run bool) (instrs int) {
 	m := model.Draw(seed, size, layers)
 	data := m.Data()
-	straight(t, prepared(m.Program(), target), make(map[ops.ID]ops.Type), func(g *synthtest.Sketch) {
+	types := make(map[ops.ID]ops.Type)
+	straight(t, prepared(m.Program(), target), types, func(g *synthtest.Sketch) {
 		instrs += len(g.Body)
 		simple := synth.Simplify(&g.Graph, target, nil)
 		for _, body := range []*fusion.Graph{&g.Graph, simple} {
@@ -125,7 +126,15 @@ func checkModel(t *testing.T, target *lowering.Target, seed uint64, size model.S
 			if err := synth.Verify(&g.Graph, fusions); err != nil {
 				t.Fatalf("seed %d, %s: %v", seed, m.Title, err)
 			}
-			if !run || body != simple {
+			if body != simple {
+				continue
+			}
+			for i := range fusions {
+				if _, err := synth.LowerFusion(&fusions[i], func(id ops.ID) ops.Type { return types[id] }, target); err != nil {
+					t.Fatalf("seed %d, %s: %v in\n%v", seed, m.Title, err, &fusions[i])
+				}
+			}
+			if !run {
 				continue
 			}
 			g.CheckOn(target, fusions, func() synthtest.Values {
