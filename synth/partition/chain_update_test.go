@@ -28,6 +28,20 @@ func TestUpdateOfSmall(t *testing.T) {
 				sums := g.Do(ops.Sum, ops.F32, g.Do(ops.Exp, ops.F32, y), synthtest.Attrs{{1}, {1}})
 				return g.Do(ops.PutSlice, ops.F32, x, g.Do(ops.Subtract, ops.F32, y, sums), at, g.Num(ops.S32, 0), synthtest.Attrs{{}})
 			},
+			"slice of a view that is the tensor": func(g *synthtest.Sketch, x, y, at ops.Operand) ops.Operand {
+				turned := g.Do(ops.Reverse, ops.F32, g.Do(ops.Tanh, ops.F32, x), synthtest.Attrs{{0, 1}})
+				part := g.Do(ops.Slice, ops.F32, turned, synthtest.Attrs{{0, 0}, {2, 16}, {1, 1}})
+				return g.Do(ops.PutSlice, ops.F32, turned, g.Do(ops.Exp, ops.F32, part), at, g.Num(ops.S32, 0), synthtest.Attrs{{}})
+			},
+			"slice of a view of a parameter": func(g *synthtest.Sketch, x, y, at ops.Operand) ops.Operand {
+				turned := g.Do(ops.Reverse, ops.F32, x, synthtest.Attrs{{0, 1}})
+				part := g.Do(ops.Slice, ops.F32, turned, synthtest.Attrs{{0, 0}, {2, 16}, {1, 1}})
+				return g.Do(ops.PutSlice, ops.F32, turned, g.Do(ops.Exp, ops.F32, part), at, g.Num(ops.S32, 0), synthtest.Attrs{{}})
+			},
+			"start that the slice is computed of": func(g *synthtest.Sketch, x, y, at ops.Operand) ops.Operand {
+				next := g.Do(ops.Add, ops.S32, at, g.Num(ops.S32, 1))
+				return g.Do(ops.PutSlice, ops.F32, x, g.Do(ops.Add, ops.F32, y, next), next, g.Num(ops.S32, 0), synthtest.Attrs{{}})
+			},
 			"start": func(g *synthtest.Sketch, x, y, at ops.Operand) ops.Operand {
 				best := g.Do(ops.AsType, ops.S32, g.Do(ops.ReduceMax, ops.F32, y, synthtest.Attrs{{0, 1}, {0}}))
 				return g.Do(ops.PutSlice, ops.F32, x, y, best, g.Num(ops.S32, 0), synthtest.Attrs{{}})

@@ -179,8 +179,9 @@ func (f *partitioner) unexplained(items []int) fusion.Fusion {
 	lits := map[string]*ops.Literal{}
 	for _, i := range body {
 		in := *f.nodes[i].in
-		for _, o := range in.Ins {
-			if o.Lit == nil && !inside(o) && f.listed[o.ID] != f.stamp {
+		for k, o := range in.Ins {
+			stored := k == fusion.UpdateOf && fusion.Updates(&in) // it is read from memory, also where the slice is computed of it
+			if o.Lit == nil && (stored || !inside(o)) && f.listed[o.ID] != f.stamp {
 				f.listed[o.ID] = f.stamp
 				u.Ins = append(u.Ins, o.ID)
 			}
