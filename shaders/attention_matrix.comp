@@ -31,54 +31,16 @@ float logit(const uint z, const uint row, const uint column, const float score) 
 uint cover(const uint z, const uint row, const uint last_row, const uint column, const uint last_column) { return 2; }
 float least(const uint z) { return -INFINITE; }
 
-// FETCH loads the vectors of a block of rows that an invocation moves.
-#define FETCH(to, operand, base, stride, per, count, columns, zeros)              \
-    [[unroll]] for (uint n = 0; n < count; n++) {                                \
-        const uint e = gl_LocalInvocationIndex + n * THREADS, x = e % per;       \
-        const uint y = from + e / per;                                           \
-        const bool inside = x < (columns) && !((zeros) && y >= p.keys);          \
-        to[n] = inside ? operand.v[base + min(y, p.keys - 1) * (stride) + x] : uvec4(0); \
-    }
-
-#define STORE(first, from, per, pitch, count)                                    \
-    [[unroll]] for (uint n = 0; n < count; n++) {                                \
-        const uint e = gl_LocalInvocationIndex + n * THREADS;                    \
-        if (KEYS * per % THREADS == 0 || e < KEYS * per) slices[(first) + e / per * (pitch) + e % per] = from[n]; \
-    }
-
 // FETCH_BLOCK loads the block of keys and values from `from` on into registers.
 #define FETCH_BLOCK                                                              \
     FETCH(next_k, p.k, base_k, p.at_k.row, ROW_K, COUNT_K, p.depth, false)       \
     FETCH(next_v, p.v, base_v, p.at_v.row, ROW_V, COUNT_V, (p.width + E - 1) / E, true)
-
-uint base_of(const Lies o, const uint z) {
-    return o.first + z / p.dim2 / p.dim1 * o.z0 + z / p.dim2 % p.dim1 * o.z1 + z % p.dim2 * o.z2;
-}
 
 // advance is the first block of keys from one on that a mask does not leave out; with all, the next one.
 uint advance(const uint z, const uint row, const uint last_row, uint at, const bool all) {
     if (SKIPS && !all)
         while (at < p.keys && (cover(z, row, last_row, at, min(at + KEYS, p.keys) - 1) & 1) != 0) at += KEYS;
     return at;
-}
-
-// reduced joins the rows of a matrix that the subgroup has stored in scratch: their sums, or their
-// maxima, which are in its first MM elements afterwards.
-void reduced(const uint base, const uint lane, const bool sums) {
-    together();
-    float r[(MM + SUBGROUP - 1) / SUBGROUP];
-    [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++) {
-        const uint row = min(lane + n * SUBGROUP, MM - 1);
-        r[n] = uintBitsToFloat(WORD(base + row * MN + row % MN));
-        [[dont_unroll]] for (uint i = 1; i < MN; i++) {
-            const float x = uintBitsToFloat(WORD(base + row * MN + (row + i) % MN));
-            r[n] = sums ? r[n] + x : x > r[n] ? x : r[n];
-        }
-    }
-    together();
-    [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++)
-        if (lane + n * SUBGROUP < MM) WORD(base + lane + n * SUBGROUP) = floatBitsToUint(r[n]);
-    together();
 }
 
 // basis is what logits are compared with: of a row that has -Inf alone so far, the exponentials are
@@ -93,7 +55,7 @@ void main() {
     const uint first = (p.blocks - 1 - group % p.blocks) * TILE; // under a causal mask the last queries take longest
     const uint last = min(first + TILE, p.queries) - 1;
     const uint mine = first + warp * FM * MM, my_last = min(mine + FM * MM, p.queries) - 1;
-    const uint base_q = base_of(p.at_q, z), base_k = base_of(p.at_k, z), base_v = base_of(p.at_v, z);
+    const uint base_q = BASE_OF(p.at_q, z), base_k = BASE_OF(p.at_k, z), base_v = BASE_OF(p.at_v, z);
     const uint own = warp * MM * MN; // of the subgroup's scratch
     // Where logits are scaled scores, a positive scale is a part of the exponentials' base, which is 2^unit.
     const float scale = DIVIDES ? 1 / p.scale : p.scale;
@@ -198,25 +160,7 @@ void main() {
                             total[i][c] += x;
                         }
                     }
-                    if (ALIKE) {
-                        [[unroll]] for (uint j = 0; j < KT; j++)
-                            [[unroll]] for (uint c = 0; c < at.length(); c++) weights[i * KT + j][c] = OT(s[i * KT + j][c]);
-                    } else {
-                        [[unroll]] for (uint j = 0; j < KT; j++) {
-                            coopMatStore(s[i * KT + j], scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-                            together();
-                            uint packed[MM * MN / 2 / SUBGROUP];
-                            [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) {
-                                const uint e = own + 2 * (lane + n * SUBGROUP);
-                                packed[n] = nearest(uintBitsToFloat(uvec2(WORD(e), WORD(e + 1))));
-                            }
-                            together();
-                            [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) WORD(own + lane + n * SUBGROUP) = packed[n];
-                            together();
-                            coopMatLoad(weights[i * KT + j], scratch, own / 4, MN / 8, gl_CooperativeMatrixLayoutRowMajor);
-                            together();
-                        }
-                    }
+                    [[unroll]] for (uint j = 0; j < KT; j++) AS_OPERAND(weights[i * KT + j], s[i * KT + j], own, lane)
                 }
 
                 [[unroll]] for (uint j = 0; j < KT; j++)

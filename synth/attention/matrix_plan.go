@@ -2,12 +2,11 @@ package attention
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 
 	"nxvk/ops"
-	"nxvk/shaders"
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/fused"
 	"nxvk/synth/gemm"
@@ -41,17 +40,20 @@ var Tile MatrixTile
 // ByMemory has weights become operands by way of shared memory on all devices. Tests and measurements set it.
 var ByMemory bool
 
+// vector is how many elements of 16 bits the kernel for matrix hardware loads at once.
+const vector = tile.Vector
+
+// matrixTypes are the operands that matrix hardware takes here.
+var matrixTypes = []ops.DType{ops.BF16, ops.F16}
+
 // matrixJob is the kernel for matrix hardware. Its operands are bf16 or f16, and so are the weights;
 // logits between are f32 and not rounded.
 type matrixJob struct {
 	*job
 	MatrixTile
 	shape        gemm.Matrix
-	depth, width int // whole matrices
-	copies       []*codegen.Program
-	temps        []int64
-	lies         [3]rowsOf // of queries, keys and values
-	axes         []int     // of the batch
+	depth, width int         // whole matrices
+	lies         tile.Layout // of queries, keys and values
 	scale        scaling
 	mask         *mask
 }
@@ -69,7 +71,6 @@ const (
 const (
 	handBuffers = 4
 	handWords   = 24
-	handBytes   = 8*handBuffers + 4*handWords
 )
 
 // onMatrix is the kernel for matrix hardware; nil where the device has none that computes the attention.
@@ -81,7 +82,7 @@ func (j *job) onMatrix() *matrixJob {
 			return nil
 		}
 	}
-	if !slices.Contains(matrixTypes, d) || !j.target.Addresses || !m.choose() || handBytes > j.target.PushBytes() ||
+	if !slices.Contains(matrixTypes, d) || !j.target.Addresses || !m.choose() || m.hand().Bytes() > j.target.PushBytes() ||
 		j.batches*j.queries*j.width >= 1<<31 {
 		return nil
 	}
@@ -92,7 +93,7 @@ func (j *job) onMatrix() *matrixJob {
 			return nil
 		}
 	}
-	m.layOut()
+	m.lies = tile.LayOut(m.target, d, m.batches, 0, &m.query, &m.key, &m.value)
 	return m
 }
 
@@ -104,15 +105,13 @@ func (m *matrixJob) choose() bool {
 			continue
 		}
 		try := *m
-		try.shape, try.depth, try.width = s, whole(m.job.depth, s.N), whole(m.job.width, s.N)
+		try.shape, try.depth, try.width = s, tile.Whole(m.job.depth, s.N), tile.Whole(m.job.width, s.N)
 		if try.MatrixTile = try.tile(); try.fits() {
 			*m, found = try, true
 		}
 	}
 	return found
 }
-
-func whole(n, unit int) int { return (n + unit - 1) / unit * unit }
 
 // tile is the tile for the sizes of the job.
 func (m *matrixJob) tile() MatrixTile {
@@ -165,7 +164,7 @@ func (m *matrixJob) matrixShared() int {
 
 // plan is the kernel, after copies of operands.
 func (m *matrixJob) plan() (*lowering.Plan, error) {
-	p, err := codegen.NewPlan(m.target, m.temps, m.copies...)
+	p, err := codegen.NewPlan(m.target, m.lies.Temps, m.lies.Copies...)
 	if err != nil {
 		return nil, err
 	}
@@ -211,13 +210,9 @@ func (m *matrixJob) width0() int { return m.job.width }
 
 // pushed are the parameters of the kernel but for the scale.
 func (m *matrixJob) pushed(blocks int) []int {
-	axes := append(slices.Repeat([]int{1}, maxAxes-len(m.axes)), m.axes...)
-	nums := []int{m.queries, m.keys, (m.job.depth + vector - 1) / vector, m.width0(), blocks, m.batches * blocks, axes[1], axes[2]}
-	for _, r := range m.lies {
-		strides := append(make([]int, maxAxes-len(r.batch)), r.batch...)
-		for _, n := range append([]int{r.first, r.row}, strides...) {
-			nums = append(nums, n/vector)
-		}
+	nums := append([]int{m.queries, m.keys, (m.job.depth + vector - 1) / vector, m.width0(), blocks, m.batches * blocks}, m.lies.Inner()...)
+	for i := range m.lies.Rows {
+		nums = append(nums, m.lies.Rows[i].Words()...)
 	}
 	return nums
 }
@@ -248,9 +243,4 @@ func (m *matrixJob) spec() []uint32 {
 // shader names the hand-written kernel.
 func (m *matrixJob) shader() string {
 	return "attention_matrix." + m.query.DType.String() + ".addresses"
-}
-
-// describeMatrix is the key of the kernel without the logits.
-func (m *matrixJob) describeMatrix() string {
-	return fmt.Sprint(m.shader(), " ", shaders.Hash(m.shader()), " ", m.spec())
 }

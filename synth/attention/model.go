@@ -3,6 +3,7 @@ package attention
 import (
 	"slices"
 
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/gemm"
 )
 
@@ -93,16 +94,16 @@ func (j *job) apart() float64 {
 
 // streamed is the time, in seconds, of the kernel: its blocks are whole.
 func (j *job) streamed() float64 {
-	queries, keys := whole(j.queries, j.queriesPer()), whole(j.keys, block)
+	queries, keys := tile.Whole(j.queries, j.queriesPer()), tile.Whole(j.keys, block)
 	scores := float64(j.batches) * float64(queries) * float64(keys)
 	busy := min(1, float64(j.batches*queries/j.queriesPer())/fullDevice)
-	products := 2 * float64(whole(j.depth, deep)+across*j.perCol) / streamRate
+	products := 2 * float64(tile.Whole(j.depth, deep)+across*j.perCol) / streamRate
 	return scores * (products + float64(softmaxCost+j.cost(j.target))/pointRate) / busy
 }
 
 // streamed is the time, in seconds, of the kernel for matrix hardware, with copies of operands.
 func (m *matrixJob) streamed() float64 {
-	queries, keys := whole(m.queries, m.matrixQueries()), whole(m.keys, m.Keys)
+	queries, keys := tile.Whole(m.queries, m.matrixQueries()), tile.Whole(m.keys, m.Keys)
 	scores := float64(m.batches) * float64(queries) * float64(keys)
 	each := 2 * float64(m.depth+m.width) / m.rate()
 	switch {
@@ -115,7 +116,7 @@ func (m *matrixJob) streamed() float64 {
 	}
 	busy := min(1, float64(m.batches*queries/m.matrixQueries()*m.threads())/fullThreads)
 	copies := 0.0
-	for _, p := range m.copies {
+	for _, p := range m.lies.Copies {
 		copies += dispatchTime + float64(p.Bytes)/memoryRate
 	}
 	return dispatchTime + copies + scores*each/busy
