@@ -9,6 +9,7 @@ const bool WHOLE = (FLAGS & 1) != 0;   // rows of results are whole vectors
 const bool LOGITS = (FLAGS & 2) != 0;  // logits are more than scaled scores, or rows are wide
 const bool SKIPS = (FLAGS & 4) != 0;   // a mask leaves whole tiles out
 const bool DIVIDES = (FLAGS & 8) != 0; // scores are divided by the scale
+const bool PARTED = (FLAGS & 64) != 0; // the keys of a query are divided among workgroups
 
 layout(push_constant, std430) uniform Push {
     In q;
@@ -16,7 +17,7 @@ layout(push_constant, std430) uniform Push {
     In v;
     OutVec c;
     uint queries, keys;
-    uint depth, width;     // vectors of a row; width counts elements
+    uint depth, width;     // vectors of a row, and 2^16 times the parts of the keys; width counts elements
     uint blocks, groups;   // of queries in a matrix, and workgroups
     uint dim1, dim2;       // sizes of the inner axes of the batch
     Lies at_q, at_k, at_v;
@@ -24,6 +25,8 @@ layout(push_constant, std430) uniform Push {
 } p;
 
 #define LIMIT p.keys
+#define VECTORS (PARTED ? p.depth & 0xffff : p.depth)
+#define PARTS (PARTED ? p.depth >> 16 : 1)
 
 const uint TILE = MM * FM * WARPS; // queries of a workgroup
 
@@ -53,4 +56,25 @@ void leave(const uint from, const uint lane, const uint row, const uint column, 
                 OutOne(p.c).v[to + i] = uint16_t(x[i / 2] >> i % 2 * 16);
         }
     }
+}
+
+// A part of the keys of a query leaves WIDTH sums of f32, and a vector with its greatest logit and the sum of its weights.
+const uint PART_LINE = WIDTH / 4 + 1;
+
+uint part_of(const uint z, const uint row, const uint part) { return ((z * p.queries + row) * PARTS + part) * PART_LINE; }
+
+// leave_sums is leave for a part.
+void leave_sums(const uint from, const uint lane, const uint row, const uint column, const uint z, const uint part) {
+    const uint line = LEAVE * MN / 4;
+    [[dont_unroll]] for (uint e = lane; e < MM * line; e += SUBGROUP)
+        if (row + e / line < p.queries) p.c.v[part_of(z, row + e / line, part) + column / 4 + e % line] = slices[from + e / line * LEAVE_ROW + e % line];
+}
+
+// leave_tail stores what else a part leaves: scratch has the maxima of MM rows from one on, total the sum of the weights of row
+// lane % MM of these.
+void leave_tail(const uint base, const uint lane, const uint row, const uint z, const uint part, const float scale, const float total) {
+    const uint m = lane % MM;
+    if (lane < MM && row + m < p.queries)
+        p.c.v[part_of(z, row + m, part) + WIDTH / 4] = uvec4(floatBitsToUint(uintBitsToFloat(WORD(base + m * MN)) * scale), floatBitsToUint(total), 0, 0);
+    together();
 }

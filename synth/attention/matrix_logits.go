@@ -123,7 +123,11 @@ func (m *matrixJob) kernel(code *codegen.Program) (s lowering.Step, err error) {
 	for _, r := range m.lies.Rows {
 		args = append(args, lowering.Arg{Ref: r.Ref, Access: lowering.Read})
 	}
-	args = append(args, lowering.Arg{Ref: lowering.Ref{Kind: lowering.Result}, Access: lowering.Write})
+	out := lowering.Ref{Kind: lowering.Result}
+	if m.parts > 1 {
+		out = m.partRef()
+	}
+	args = append(args, lowering.Arg{Ref: out, Access: lowering.Write})
 	return m.hand().Step(args, code, m.functions())
 }
 

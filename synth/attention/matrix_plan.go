@@ -56,6 +56,7 @@ type matrixJob struct {
 	lies         tile.Layout // of queries, keys and values
 	scale        scaling
 	mask         *mask
+	parts        int // of the keys of a query
 }
 
 // The bits of FLAGS, and the parameters of the kernel; see shaders/lib/attention.glsl.
@@ -66,6 +67,7 @@ const (
 	withQuotient
 	inLockstep
 	alike
+	parted
 )
 
 const (
@@ -94,6 +96,7 @@ func (j *job) onMatrix() *matrixJob {
 		}
 	}
 	m.lies = tile.LayOut(m.target, d, m.batches, 0, &m.query, &m.key, &m.value)
+	m.divide()
 	return m
 }
 
@@ -173,7 +176,12 @@ func (m *matrixJob) plan() (*lowering.Plan, error) {
 		return nil, err
 	}
 	p.Steps = append(p.Steps, s)
-	return p, nil
+	if m.parts == 1 {
+		return p, nil
+	}
+	join, err := codegen.NewStep(m.target, m.joining())
+	p.Temps, p.Steps = append(slices.Clip(p.Temps), m.partBytes()), append(p.Steps, join)
+	return p, err
 }
 
 func (m *matrixJob) step() (s lowering.Step, err error) {
@@ -187,7 +195,7 @@ func (m *matrixJob) step() (s lowering.Step, err error) {
 	if s, err = m.kernel(code); err != nil {
 		return s, err
 	}
-	if s.Grid, err = m.target.FoldGrid(m.batches * blocks); err != nil {
+	if s.Grid, err = m.target.FoldGrid(m.batches * blocks * m.parts); err != nil {
 		return s, err
 	}
 	at := 8 * len(s.Args)
@@ -199,9 +207,12 @@ func (m *matrixJob) step() (s lowering.Step, err error) {
 	if lit := m.scale.literal; lit != nil {
 		s.Lits = append(s.Lits, lowering.Lit{Operand: lit.Operand, Offset: at, As: ops.F32})
 	}
-	out := m.batches * m.queries * m.width0()
+	out := int64(2 * m.batches * m.queries * m.width0())
+	if m.parts > 1 {
+		out = m.partBytes()
+	}
 	s.Flops = 2 * int64(m.batches) * int64(m.queries) * int64(m.keys) * int64(m.job.depth+m.width0())
-	s.Bytes += int64(2 * (out + m.query.Size() + m.key.Size() + m.value.Size()))
+	s.Bytes += out + int64(2*(m.query.Size()+m.key.Size()+m.value.Size()))
 	return s, nil
 }
 
@@ -210,7 +221,11 @@ func (m *matrixJob) width0() int { return m.job.width }
 
 // pushed are the parameters of the kernel but for the scale.
 func (m *matrixJob) pushed(blocks int) []int {
-	nums := append([]int{m.queries, m.keys, (m.job.depth + vector - 1) / vector, m.width0(), blocks, m.batches * blocks}, m.lies.Inner()...)
+	depth := ceil(m.job.depth, vector)
+	if m.parts > 1 {
+		depth |= m.parts << 16
+	}
+	nums := append([]int{m.queries, m.keys, depth, m.width0(), blocks, m.batches * blocks * m.parts}, m.lies.Inner()...)
 	for i := range m.lies.Rows {
 		nums = append(nums, m.lies.Rows[i].Words()...)
 	}
@@ -223,7 +238,7 @@ func (m *matrixJob) flags() (n int) {
 		is  bool
 		bit int
 	}{{m.width0()%vector == 0, wholeRows}, {m.scale.logits != nil || max(m.depth, m.width) > foldedWidth, withLogits}, {m.mask != nil, withSkips}, {m.scale.divides, withQuotient},
-		{m.shape.Small, inLockstep}, {!ByMemory && slices.Contains(m.target.Alike, m.shape), alike}} {
+		{m.shape.Small, inLockstep}, {!ByMemory && slices.Contains(m.target.Alike, m.shape), alike}, {m.parts > 1, parted}} {
 		if f.is {
 			n |= f.bit
 		}

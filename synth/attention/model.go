@@ -101,25 +101,28 @@ func (j *job) streamed() float64 {
 	return scores * (products + float64(softmaxCost+j.cost(j.target))/pointRate) / busy
 }
 
-// streamed is the time, in seconds, of the kernel for matrix hardware, with copies of operands.
+// streamed is the time, in seconds, of the kernel for matrix hardware, with copies of operands, and of the one that joins
+// parts.
 func (m *matrixJob) streamed() float64 {
 	queries, keys := tile.Whole(m.queries, m.matrixQueries()), tile.Whole(m.keys, m.Keys)
 	scores := float64(m.batches) * float64(queries) * float64(keys)
 	each := 2 * float64(m.depth+m.width) / m.rate()
-	switch {
-	case m.mask != nil && m.mask.exact:
-		each *= skipped
-	case m.mask != nil:
-		each = (each + float64(m.logitCost())/pointRate) * skipped
-	case m.scale.logits != nil:
+	if m.scale.logits != nil && !(m.mask != nil && m.mask.exact) {
 		each += float64(m.logitCost()) / pointRate
 	}
-	busy := min(1, float64(m.batches*queries/m.matrixQueries()*m.threads())/fullThreads)
-	copies := 0.0
-	for _, p := range m.lies.Copies {
-		copies += dispatchTime + float64(p.Bytes)/memoryRate
+	if m.mask != nil && m.parts == 1 {
+		each *= skipped // of the last queries no part has less
 	}
-	return dispatchTime + copies + scores*each/busy
+	busy := min(1, float64(m.batches*queries/m.matrixQueries()*m.parts*m.threads())/fullThreads)
+	time := dispatchTime + scores*each/busy
+	for _, p := range m.lies.Copies {
+		time += dispatchTime + float64(p.Bytes)/memoryRate
+	}
+	if m.parts > 1 {
+		blocks := float64(keys / m.Keys)
+		time += scores*each/busy*float64(m.parts-1)/(blocks+1) + dispatchTime + 2*float64(m.partBytes())/memoryRate
+	}
+	return time
 }
 
 // rate is that of the products of the kernel for matrix hardware.
