@@ -48,10 +48,14 @@ func (m *matrixJob) divide() {
 func (m *matrixJob) partLine() int { return m.width + joinVector }
 
 // partBytes is the size of all parts.
-func (m *matrixJob) partBytes() int64 { return int64(m.batches*m.queries*m.parts) * int64(4*m.partLine()) }
+func (m *matrixJob) partBytes() int64 {
+	return int64(m.batches*m.queries*m.parts) * int64(4*m.partLine())
+}
 
 // partRef is the temporary that has them.
-func (m *matrixJob) partRef() lowering.Ref { return lowering.Ref{Kind: lowering.Temp, Index: len(m.lies.Temps)} }
+func (m *matrixJob) partRef() lowering.Ref {
+	return lowering.Ref{Kind: lowering.Temp, Index: len(m.lies.Temps)}
+}
 
 // joining is the kernel that joins the parts of a query, some columns by an invocation.
 func (m *matrixJob) joining() *codegen.Program {
