@@ -8,7 +8,8 @@
 // Attention, softmax(f(Q·Kᵀ))·V, on matrix hardware, by an online softmax as in FlashAttention.
 // See synth/attention.
 //
-// A workgroup has TILE queries. Each subgroup has FM matrices of MM of them, in registers, and sums
+// A workgroup has TILE queries, and all keys or, where there are few workgroups, a part of them (PARTED): then it gives sums
+// that are not divided by their weights, and another kernel joins the parts (Flash-Decoding). Each subgroup has FM matrices of MM of them, in registers, and sums
 // their results in registers. Blocks of keys and values go by way of registers through shared
 // memory, where all subgroups read them.
 //
@@ -31,54 +32,16 @@ float logit(const uint z, const uint row, const uint column, const float score) 
 uint cover(const uint z, const uint row, const uint last_row, const uint column, const uint last_column) { return 2; }
 float least(const uint z) { return -INFINITE; }
 
-// FETCH loads the vectors of a block of rows that an invocation moves.
-#define FETCH(to, operand, base, stride, per, count, columns, zeros)              \
-    [[unroll]] for (uint n = 0; n < count; n++) {                                \
-        const uint e = gl_LocalInvocationIndex + n * THREADS, x = e % per;       \
-        const uint y = from + e / per;                                           \
-        const bool inside = x < (columns) && !((zeros) && y >= p.keys);          \
-        to[n] = inside ? operand.v[base + min(y, p.keys - 1) * (stride) + x] : uvec4(0); \
-    }
-
-#define STORE(first, from, per, pitch, count)                                    \
-    [[unroll]] for (uint n = 0; n < count; n++) {                                \
-        const uint e = gl_LocalInvocationIndex + n * THREADS;                    \
-        if (KEYS * per % THREADS == 0 || e < KEYS * per) slices[(first) + e / per * (pitch) + e % per] = from[n]; \
-    }
-
 // FETCH_BLOCK loads the block of keys and values from `from` on into registers.
 #define FETCH_BLOCK                                                              \
-    FETCH(next_k, p.k, base_k, p.at_k.row, ROW_K, COUNT_K, p.depth, false)       \
+    FETCH(next_k, p.k, base_k, p.at_k.row, ROW_K, COUNT_K, VECTORS, false)       \
     FETCH(next_v, p.v, base_v, p.at_v.row, ROW_V, COUNT_V, (p.width + E - 1) / E, true)
 
-uint base_of(const Lies o, const uint z) {
-    return o.first + z / p.dim2 / p.dim1 * o.z0 + z / p.dim2 % p.dim1 * o.z1 + z % p.dim2 * o.z2;
-}
-
 // advance is the first block of keys from one on that a mask does not leave out; with all, the next one.
-uint advance(const uint z, const uint row, const uint last_row, uint at, const bool all) {
+uint advance(const uint z, const uint row, const uint last_row, uint at, const uint stop, const bool all) {
     if (SKIPS && !all)
-        while (at < p.keys && (cover(z, row, last_row, at, min(at + KEYS, p.keys) - 1) & 1) != 0) at += KEYS;
+        while (at < stop && (cover(z, row, last_row, at, min(at + KEYS, p.keys) - 1) & 1) != 0) at += KEYS;
     return at;
-}
-
-// reduced joins the rows of a matrix that the subgroup has stored in scratch: their sums, or their
-// maxima, which are in its first MM elements afterwards.
-void reduced(const uint base, const uint lane, const bool sums) {
-    together();
-    float r[(MM + SUBGROUP - 1) / SUBGROUP];
-    [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++) {
-        const uint row = min(lane + n * SUBGROUP, MM - 1);
-        r[n] = uintBitsToFloat(WORD(base + row * MN + row % MN));
-        [[dont_unroll]] for (uint i = 1; i < MN; i++) {
-            const float x = uintBitsToFloat(WORD(base + row * MN + (row + i) % MN));
-            r[n] = sums ? r[n] + x : x > r[n] ? x : r[n];
-        }
-    }
-    together();
-    [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++)
-        if (lane + n * SUBGROUP < MM) WORD(base + lane + n * SUBGROUP) = floatBitsToUint(r[n]);
-    together();
 }
 
 // basis is what logits are compared with: of a row that has -Inf alone so far, the exponentials are
@@ -89,12 +52,14 @@ void main() {
     const uint group = gl_WorkGroupID.x + gl_NumWorkGroups.x * (gl_WorkGroupID.y + gl_NumWorkGroups.y * gl_WorkGroupID.z);
     if (group >= p.groups) return;
     const uint warp = gl_SubgroupID, lane = gl_SubgroupInvocationID;
-    const uint z = group / p.blocks;
-    const uint first = (p.blocks - 1 - group % p.blocks) * TILE; // under a causal mask the last queries take longest
+    const uint part = group % PARTS, tile = group / PARTS, z = tile / p.blocks;
+    const uint first = (p.blocks - 1 - tile % p.blocks) * TILE; // under a causal mask the last queries take longest
     const uint last = min(first + TILE, p.queries) - 1;
     const uint mine = first + warp * FM * MM, my_last = min(mine + FM * MM, p.queries) - 1;
-    const uint base_q = base_of(p.at_q, z), base_k = base_of(p.at_k, z), base_v = base_of(p.at_v, z);
+    const uint base_q = BASE_OF(p.at_q, z), base_k = BASE_OF(p.at_k, z), base_v = BASE_OF(p.at_v, z);
     const uint own = warp * MM * MN; // of the subgroup's scratch
+    const uint some = PARTED ? ((p.keys + KEYS - 1) / KEYS + PARTS - 1) / PARTS * KEYS : p.keys; // keys of a part
+    const uint start = part * some, stop = min(start + some, p.keys);
     // Where logits are scaled scores, a positive scale is a part of the exponentials' base, which is 2^unit.
     const float scale = DIVIDES ? 1 / p.scale : p.scale;
     const bool scales = LOGITS || !(scale > 1e-30 && scale < 1e30);
@@ -103,7 +68,7 @@ void main() {
 
     for (uint e = gl_LocalInvocationIndex; e < TILE * ROW_K; e += THREADS) {
         const uint y = min(first + e / ROW_K, p.queries - 1), x = e % ROW_K;
-        slices[e / ROW_K * PITCH_K + x] = x < p.depth ? p.q.v[base_q + y * p.at_q.row + x] : uvec4(0);
+        slices[e / ROW_K * PITCH_K + x] = x < VECTORS ? p.q.v[base_q + y * p.at_q.row + x] : uvec4(0);
     }
     for (uint e = gl_LocalInvocationIndex; e < MM * MN; e += THREADS) places[e / 4][e % 4] = e;
     barrier();
@@ -127,9 +92,9 @@ void main() {
         // A round computes with the block that is in shared memory while the next one comes. The first round
         // has none yet, so that the code which fetches a block is there once.
         uvec4 next_k[COUNT_K], next_v[COUNT_V];
-        uint begin = p.keys, from = 0;
+        uint begin = p.keys, from = start;
         [[dont_unroll]] while (true) {
-            from = advance(z, first, last, from, pass > 0);
+            from = advance(z, first, last, from, stop, pass > 0);
             FETCH_BLOCK
             uint covered = 2;
             bool computes = begin < p.keys;
@@ -198,25 +163,7 @@ void main() {
                             total[i][c] += x;
                         }
                     }
-                    if (ALIKE) {
-                        [[unroll]] for (uint j = 0; j < KT; j++)
-                            [[unroll]] for (uint c = 0; c < at.length(); c++) weights[i * KT + j][c] = OT(s[i * KT + j][c]);
-                    } else {
-                        [[unroll]] for (uint j = 0; j < KT; j++) {
-                            coopMatStore(s[i * KT + j], scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-                            together();
-                            uint packed[MM * MN / 2 / SUBGROUP];
-                            [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) {
-                                const uint e = own + 2 * (lane + n * SUBGROUP);
-                                packed[n] = nearest(uintBitsToFloat(uvec2(WORD(e), WORD(e + 1))));
-                            }
-                            together();
-                            [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) WORD(own + lane + n * SUBGROUP) = packed[n];
-                            together();
-                            coopMatLoad(weights[i * KT + j], scratch, own / 4, MN / 8, gl_CooperativeMatrixLayoutRowMajor);
-                            together();
-                        }
-                    }
+                    [[unroll]] for (uint j = 0; j < KT; j++) AS_OPERAND(weights[i * KT + j], s[i * KT + j], own, lane)
                 }
 
                 [[unroll]] for (uint j = 0; j < KT; j++)
@@ -227,7 +174,7 @@ void main() {
                     }
             }
 
-            if (from >= p.keys) break;
+            if (from >= stop) break;
             barrier();
             STORE(0, next_k, ROW_K, PITCH_K, COUNT_K)
             STORE(SIZE_K, next_v, ROW_V, PITCH_V, COUNT_V)
@@ -254,17 +201,26 @@ void main() {
     [[unroll]] for (uint i = 0; i < FM; i++) {
         coopMatStore(total[i], scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
         reduced(own, lane, true);
-        coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-        [[unroll]] for (uint c = 0; c < at.length(); c++) {
-            const float part = 1 / uintBitsToFloat(WORD(own + uint(at[c]) / MN));
-            [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n][c] *= part;
+        if (PARTED) {
+            const float all = uintBitsToFloat(WORD(own + lane % MM));
+            together();
+            coopMatStore(most[i], scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
+            together();
+            leave_tail(own, lane, mine + i * MM, z, part, scales ? 1 : scale, all);
+        } else {
+            coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
+            [[unroll]] for (uint c = 0; c < at.length(); c++) {
+                const float share = 1 / uintBitsToFloat(WORD(own + uint(at[c]) / MN));
+                [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n][c] *= share;
+            }
         }
         [[unroll]] for (uint n = 0; n < DV; n += LEAVE) {
             together();
             [[unroll]] for (uint k = 0; k < LEAVE; k++)
                 coopMatStore(sum[i * DV + n + k], slices, warp * MM * LEAVE_ROW + k * MN / 4, LEAVE_ROW, gl_CooperativeMatrixLayoutRowMajor);
             together();
-            leave(warp * MM * LEAVE_ROW, lane, mine + i * MM, n * MN, z);
+            if (PARTED) leave_sums(warp * MM * LEAVE_ROW, lane, mine + i * MM, n * MN, z, part);
+            else leave(warp * MM * LEAVE_ROW, lane, mine + i * MM, n * MN, z);
         }
     }
 }

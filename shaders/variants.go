@@ -97,6 +97,7 @@ func Variants() []Variant {
 				Source:  "matrix_single.comp",
 				Defines: []string{m.define, "ADDRESSES", "PLACES"},
 			}, Variant{Name: "attention_matrix." + m.suffix + ".addresses", Source: "attention_matrix.comp", Defines: []string{m.define}},
+				Variant{Name: "attention_matrix_gradient." + m.suffix + ".addresses", Source: "attention_matrix_gradient.comp", Defines: []string{m.define}},
 				Variant{Name: "matrix_alike." + m.suffix + ".addresses", Source: "matrix_alike.comp", Defines: []string{m.define}})
 		}
 	}

@@ -25,7 +25,7 @@ var ExampleMasks = []string{"no mask", "causal", "causal and keys", "biases"}
 
 // The sizes of an example: {heads, length, size}.
 const (
-	exampleHeads  = 8
+	exampleHeads  = 64
 	exampleLength = 1000
 )
 

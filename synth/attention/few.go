@@ -3,6 +3,7 @@ package attention
 import (
 	"fmt"
 
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
@@ -64,7 +65,7 @@ func (j *job) onFew() *fewJob {
 func (f *fewJob) divide() {
 	most := fewKeys * f.threads
 	if f.part = f.keys; !f.share() && f.keys > most {
-		f.part = min(most, max(leastPart, whole(ceil(f.keys*f.rows(), fewGroups), fewTeam)))
+		f.part = min(most, max(leastPart, tile.Whole(ceil(f.keys*f.rows(), fewGroups), fewTeam)))
 	}
 	f.parts = ceil(f.keys, f.part)
 }

@@ -34,7 +34,7 @@ func (f *fewJob) share() bool {
 	if parts < 2 || ceil(f.keys, parts) > fewKeys*f.threads {
 		return false
 	}
-	f.part = whole(ceil(f.keys, parts), fewTeam)
+	f.part = tile.Whole(ceil(f.keys, parts), fewTeam)
 	return true
 }
 

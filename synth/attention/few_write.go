@@ -54,7 +54,7 @@ func (f *fewJob) write(e *codegen.Emitter) (err error) {
 
 // hold has the query in shared memory, with zeros behind it.
 func (w *fewWriter) hold() {
-	n := whole(w.few.depth, w.few.unit())
+	n := tile.Whole(w.few.depth, w.few.unit())
 	w.For(w.Invocation(), w.Index(n), w.Index(w.few.threads), func(i kernel.Value) {
 		x := w.Load(&w.query, w.row, w.queries, i, w.depth, 1)[0]
 		w.StoreShared(w.held, w.Convert(i, scalar.U32), x)

@@ -10,6 +10,7 @@ import (
 	"nxvk/synth/attention"
 	"nxvk/synth/graph"
 	"nxvk/synth/lowering"
+	"nxvk/synth/spirv/spirvtest"
 	"nxvk/synth/synthtest"
 )
 
@@ -219,5 +220,56 @@ func TestGradientsInOrder(t *testing.T) {
 	}
 	if indexOfAttention(found) >= 0 {
 		t.Errorf("found\n%s", graph.Print(found))
+	}
+}
+
+// TestMatrixGradients holds which gradients have kernels for matrix hardware, how many these are, and what is copied for
+// them: rows that are no whole vectors, and a dO of f32, which becomes bf16.
+func TestMatrixGradients(t *testing.T) {
+	defer attention.PayAlways()()
+	bound, little, short := *hardware(), *hardware(), *hardware()
+	bound.Addresses, little.SharedMemory, short.MaxPush = false, 16<<10, 160
+	for _, c := range []struct {
+		name   string
+		target *lowering.Target
+		d, to  ops.DType
+		size   int
+		matrix bool
+		copies int
+	}{
+		{"bf16", hardware(), ops.BF16, ops.BF16, 64, true, 0},
+		{"bf16 with gradients of f32", hardware(), ops.BF16, ops.F32, 128, true, 1},
+		{"f16", hardware(), ops.F16, ops.F16, 80, true, 0},
+		{"odd columns", hardware(), ops.F16, ops.F16, 63, true, 4},
+		{"f16 with gradients of f32, which may be out of range", hardware(), ops.F16, ops.F32, 64, false, 0},
+		{"f32", hardware(), ops.F32, ops.F32, 64, false, 0},
+		{"wide", hardware(), ops.BF16, ops.BF16, 136, false, 0},
+		{"little shared memory", &little, ops.BF16, ops.BF16, 64, false, 0},
+		{"few push constants", &short, ops.BF16, ops.BF16, 64, false, 0},
+		{"bindings", &bound, ops.BF16, ops.BF16, 64, false, 0},
+		{"no hardware", synthtest.GPU, ops.BF16, ops.BF16, 64, false, 0},
+	} {
+		found := attention.FindGradients(synthtest.NewGradient(t, c.d, c.to, 2, 40, c.size).Region(), c.target)
+		one := indexOfAttention(found)
+		if one < 0 {
+			t.Errorf("%s: nothing is found", c.name)
+			continue
+		}
+		on, copies := 0, 0
+		for _, s := range planOf(t, c.target, &found.Body[one]).Steps {
+			switch {
+			case s.Kernel.Spec != nil:
+				on++
+				spirvtest.Validate(t, s.Kernel.Code)
+				if n := len(s.Kernel.Code); n > mostWords {
+					t.Errorf("%s: a kernel has %d words, want at most %d", c.name, n, mostWords)
+				}
+			case on == 0:
+				copies++
+			}
+		}
+		if is := on > 0; is != c.matrix || is && copies != c.copies {
+			t.Errorf("%s: on matrix hardware is %v with %d copies, want %v with %d", c.name, is, copies, c.matrix, c.copies)
+		}
 	}
 }

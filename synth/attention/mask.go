@@ -62,7 +62,7 @@ func findMask(dag *fusion.DAG) *mask {
 func (t *tree) conditions(i int, m *mask) {
 	x := &t.Exprs[i]
 	if t.literal(i) != nil { // such as "no key is padding"
-		m.conditions = append(m.conditions, pruned(t.DAG, i))
+		m.conditions = append(m.conditions, tile.Pruned(t.DAG, i))
 		return
 	}
 	if x.Kind == fusion.ExprApply {
@@ -74,7 +74,7 @@ func (t *tree) conditions(i int, m *mask) {
 		case ops.Less, ops.LessEqual, ops.Greater, ops.GreaterEqual:
 			var within []*fusion.DAG
 			if t.linear(x.Args[0], &within) && t.linear(x.Args[1], &within) {
-				m.conditions, m.within = append(m.conditions, pruned(t.DAG, i)), append(m.within, within...)
+				m.conditions, m.within = append(m.conditions, tile.Pruned(t.DAG, i)), append(m.within, within...)
 				return
 			}
 		}
@@ -87,7 +87,7 @@ func (t *tree) conditions(i int, m *mask) {
 func (t *tree) linear(i int, within *[]*fusion.DAG) bool {
 	x := &t.Exprs[i]
 	if t.number(i) {
-		*within = append(*within, pruned(t.DAG, i))
+		*within = append(*within, tile.Pruned(t.DAG, i))
 		return true
 	}
 	if x.Kind != fusion.ExprApply || x.Type != ops.S32 && x.Type != ops.S64 {
@@ -163,7 +163,7 @@ func (w *writer) giveCover() error {
 		return err
 	}
 	bits := w.Select(none, w.Int(scalar.U32, 1), w.Select(all, w.Int(scalar.U32, 2), w.Int(scalar.U32, 0)))
-	w.give(w.Select(small, bits, w.Int(scalar.U32, 0)))
+	tile.Give(w.Emitter, w.Select(small, bits, w.Int(scalar.U32, 0)))
 	return nil
 }
 
@@ -202,7 +202,7 @@ func (w *writer) giveLeast() error {
 	if m.added {
 		least = w.Sub(w.Mul(least, w.Float(scalar.F32, 0.5)), w.Float(scalar.F32, 128))
 	}
-	w.give(least)
+	tile.Give(w.Emitter, least)
 	return nil
 }
 

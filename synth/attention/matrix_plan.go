@@ -2,12 +2,11 @@ package attention
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 
 	"nxvk/ops"
-	"nxvk/shaders"
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/codegen"
 	"nxvk/synth/fused"
 	"nxvk/synth/gemm"
@@ -41,19 +40,23 @@ var Tile MatrixTile
 // ByMemory has weights become operands by way of shared memory on all devices. Tests and measurements set it.
 var ByMemory bool
 
+// vector is how many elements of 16 bits the kernel for matrix hardware loads at once.
+const vector = tile.Vector
+
+// matrixTypes are the operands that matrix hardware takes here.
+var matrixTypes = []ops.DType{ops.BF16, ops.F16}
+
 // matrixJob is the kernel for matrix hardware. Its operands are bf16 or f16, and so are the weights;
 // logits between are f32 and not rounded.
 type matrixJob struct {
 	*job
 	MatrixTile
 	shape        gemm.Matrix
-	depth, width int // whole matrices
-	copies       []*codegen.Program
-	temps        []int64
-	lies         [3]rowsOf // of queries, keys and values
-	axes         []int     // of the batch
+	depth, width int         // whole matrices
+	lies         tile.Layout // of queries, keys and values
 	scale        scaling
 	mask         *mask
+	parts        int // of the keys of a query
 }
 
 // The bits of FLAGS, and the parameters of the kernel; see shaders/lib/attention.glsl.
@@ -64,12 +67,12 @@ const (
 	withQuotient
 	inLockstep
 	alike
+	parted
 )
 
 const (
 	handBuffers = 4
 	handWords   = 24
-	handBytes   = 8*handBuffers + 4*handWords
 )
 
 // onMatrix is the kernel for matrix hardware; nil where the device has none that computes the attention.
@@ -81,7 +84,7 @@ func (j *job) onMatrix() *matrixJob {
 			return nil
 		}
 	}
-	if !slices.Contains(matrixTypes, d) || !j.target.Addresses || !m.choose() || handBytes > j.target.PushBytes() ||
+	if !slices.Contains(matrixTypes, d) || !j.target.Addresses || !m.choose() || m.hand().Bytes() > j.target.PushBytes() ||
 		j.batches*j.queries*j.width >= 1<<31 {
 		return nil
 	}
@@ -92,7 +95,8 @@ func (j *job) onMatrix() *matrixJob {
 			return nil
 		}
 	}
-	m.layOut()
+	m.lies = tile.LayOut(m.target, d, m.batches, 0, &m.query, &m.key, &m.value)
+	m.divide()
 	return m
 }
 
@@ -104,15 +108,13 @@ func (m *matrixJob) choose() bool {
 			continue
 		}
 		try := *m
-		try.shape, try.depth, try.width = s, whole(m.job.depth, s.N), whole(m.job.width, s.N)
+		try.shape, try.depth, try.width = s, tile.Whole(m.job.depth, s.N), tile.Whole(m.job.width, s.N)
 		if try.MatrixTile = try.tile(); try.fits() {
 			*m, found = try, true
 		}
 	}
 	return found
 }
-
-func whole(n, unit int) int { return (n + unit - 1) / unit * unit }
 
 // tile is the tile for the sizes of the job.
 func (m *matrixJob) tile() MatrixTile {
@@ -165,7 +167,7 @@ func (m *matrixJob) matrixShared() int {
 
 // plan is the kernel, after copies of operands.
 func (m *matrixJob) plan() (*lowering.Plan, error) {
-	p, err := codegen.NewPlan(m.target, m.temps, m.copies...)
+	p, err := codegen.NewPlan(m.target, m.lies.Temps, m.lies.Copies...)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +176,12 @@ func (m *matrixJob) plan() (*lowering.Plan, error) {
 		return nil, err
 	}
 	p.Steps = append(p.Steps, s)
-	return p, nil
+	if m.parts == 1 {
+		return p, nil
+	}
+	join, err := codegen.NewStep(m.target, m.joining())
+	p.Temps, p.Steps = append(slices.Clip(p.Temps), m.partBytes()), append(p.Steps, join)
+	return p, err
 }
 
 func (m *matrixJob) step() (s lowering.Step, err error) {
@@ -188,7 +195,7 @@ func (m *matrixJob) step() (s lowering.Step, err error) {
 	if s, err = m.kernel(code); err != nil {
 		return s, err
 	}
-	if s.Grid, err = m.target.FoldGrid(m.batches * blocks); err != nil {
+	if s.Grid, err = m.target.FoldGrid(m.batches * blocks * m.parts); err != nil {
 		return s, err
 	}
 	at := 8 * len(s.Args)
@@ -200,9 +207,12 @@ func (m *matrixJob) step() (s lowering.Step, err error) {
 	if lit := m.scale.literal; lit != nil {
 		s.Lits = append(s.Lits, lowering.Lit{Operand: lit.Operand, Offset: at, As: ops.F32})
 	}
-	out := m.batches * m.queries * m.width0()
+	out := int64(2 * m.batches * m.queries * m.width0())
+	if m.parts > 1 {
+		out = m.partBytes()
+	}
 	s.Flops = 2 * int64(m.batches) * int64(m.queries) * int64(m.keys) * int64(m.job.depth+m.width0())
-	s.Bytes += int64(2 * (out + m.query.Size() + m.key.Size() + m.value.Size()))
+	s.Bytes += out + int64(2*(m.query.Size()+m.key.Size()+m.value.Size()))
 	return s, nil
 }
 
@@ -211,13 +221,13 @@ func (m *matrixJob) width0() int { return m.job.width }
 
 // pushed are the parameters of the kernel but for the scale.
 func (m *matrixJob) pushed(blocks int) []int {
-	axes := append(slices.Repeat([]int{1}, maxAxes-len(m.axes)), m.axes...)
-	nums := []int{m.queries, m.keys, (m.job.depth + vector - 1) / vector, m.width0(), blocks, m.batches * blocks, axes[1], axes[2]}
-	for _, r := range m.lies {
-		strides := append(make([]int, maxAxes-len(r.batch)), r.batch...)
-		for _, n := range append([]int{r.first, r.row}, strides...) {
-			nums = append(nums, n/vector)
-		}
+	depth := ceil(m.job.depth, vector)
+	if m.parts > 1 {
+		depth |= m.parts << 16
+	}
+	nums := append([]int{m.queries, m.keys, depth, m.width0(), blocks, m.batches * blocks * m.parts}, m.lies.Inner()...)
+	for i := range m.lies.Rows {
+		nums = append(nums, m.lies.Rows[i].Words()...)
 	}
 	return nums
 }
@@ -228,7 +238,7 @@ func (m *matrixJob) flags() (n int) {
 		is  bool
 		bit int
 	}{{m.width0()%vector == 0, wholeRows}, {m.scale.logits != nil || max(m.depth, m.width) > foldedWidth, withLogits}, {m.mask != nil, withSkips}, {m.scale.divides, withQuotient},
-		{m.shape.Small, inLockstep}, {!ByMemory && slices.Contains(m.target.Alike, m.shape), alike}} {
+		{m.shape.Small, inLockstep}, {!ByMemory && slices.Contains(m.target.Alike, m.shape), alike}, {m.parts > 1, parted}} {
 		if f.is {
 			n |= f.bit
 		}
@@ -248,9 +258,4 @@ func (m *matrixJob) spec() []uint32 {
 // shader names the hand-written kernel.
 func (m *matrixJob) shader() string {
 	return "attention_matrix." + m.query.DType.String() + ".addresses"
-}
-
-// describeMatrix is the key of the kernel without the logits.
-func (m *matrixJob) describeMatrix() string {
-	return fmt.Sprint(m.shader(), " ", shaders.Hash(m.shader()), " ", m.spec())
 }

@@ -3,6 +3,7 @@ package attention
 import (
 	"slices"
 
+	"nxvk/synth/attention/tile"
 	"nxvk/synth/gemm"
 )
 
@@ -93,32 +94,35 @@ func (j *job) apart() float64 {
 
 // streamed is the time, in seconds, of the kernel: its blocks are whole.
 func (j *job) streamed() float64 {
-	queries, keys := whole(j.queries, j.queriesPer()), whole(j.keys, block)
+	queries, keys := tile.Whole(j.queries, j.queriesPer()), tile.Whole(j.keys, block)
 	scores := float64(j.batches) * float64(queries) * float64(keys)
 	busy := min(1, float64(j.batches*queries/j.queriesPer())/fullDevice)
-	products := 2 * float64(whole(j.depth, deep)+across*j.perCol) / streamRate
+	products := 2 * float64(tile.Whole(j.depth, deep)+across*j.perCol) / streamRate
 	return scores * (products + float64(softmaxCost+j.cost(j.target))/pointRate) / busy
 }
 
-// streamed is the time, in seconds, of the kernel for matrix hardware, with copies of operands.
+// streamed is the time, in seconds, of the kernel for matrix hardware, with copies of operands, and of the one that joins
+// parts.
 func (m *matrixJob) streamed() float64 {
-	queries, keys := whole(m.queries, m.matrixQueries()), whole(m.keys, m.Keys)
+	queries, keys := tile.Whole(m.queries, m.matrixQueries()), tile.Whole(m.keys, m.Keys)
 	scores := float64(m.batches) * float64(queries) * float64(keys)
 	each := 2 * float64(m.depth+m.width) / m.rate()
-	switch {
-	case m.mask != nil && m.mask.exact:
-		each *= skipped
-	case m.mask != nil:
-		each = (each + float64(m.logitCost())/pointRate) * skipped
-	case m.scale.logits != nil:
+	if m.scale.logits != nil && !(m.mask != nil && m.mask.exact) {
 		each += float64(m.logitCost()) / pointRate
 	}
-	busy := min(1, float64(m.batches*queries/m.matrixQueries()*m.threads())/fullThreads)
-	copies := 0.0
-	for _, p := range m.copies {
-		copies += dispatchTime + float64(p.Bytes)/memoryRate
+	if m.mask != nil && m.parts == 1 {
+		each *= skipped // of the last queries no part has less
 	}
-	return dispatchTime + copies + scores*each/busy
+	busy := min(1, float64(m.batches*queries/m.matrixQueries()*m.parts*m.threads())/fullThreads)
+	time := dispatchTime + scores*each/busy
+	for _, p := range m.lies.Copies {
+		time += dispatchTime + float64(p.Bytes)/memoryRate
+	}
+	if m.parts > 1 {
+		blocks := float64(keys / m.Keys)
+		time += scores*each/busy*float64(m.parts-1)/(blocks+1) + dispatchTime + 2*float64(m.partBytes())/memoryRate
+	}
+	return time
 }
 
 // rate is that of the products of the kernel for matrix hardware.

@@ -190,10 +190,14 @@ func (p *Problem) bestTile(shape Matrix, across [2]int, lies uint32, bytes int, 
 // copied, on the device of the models.
 const (
 	dispatchSeconds = 2e-6
+	besideSeconds   = 0.5e-6 // of a dispatch that does not wait for the one before
 	bytesSecond     = 3.8e12
-	copiedSecond    = 2e12   // estimated: 1.3e12 was measured with four elements an invocation, loaded one by one
+	copiedSecond    = 2.5e12 // read and written; 2e12 to 3e12 were measured on an H100 with copies of 2 MB
 	headSeconds     = 1.7e-6 // of a slice whose loads do not overlap its products
-	shiftedRate     = 0.6    // of products whose rows are not whole vectors
+
+	// shiftedRate is that of products whose rows are not whole vectors: on an H100 five of them took 1.4 to 1.7 times
+	// as long as their neighbours with rows of whole vectors.
+	shiftedRate = 0.53
 )
 
 // seconds estimates the time of a product.
@@ -258,20 +262,31 @@ func (p *Problem) Align(t *Target) (a, b bool) {
 		return false, false
 	}
 	_, shifts := p.bestMatrix(t)
-	q, copies := *p, 0.0
+	q, copies := *p, dispatchSeconds
+	if a && b {
+		copies += besideSeconds // neither copy waits for the other
+	}
 	for _, x := range []struct {
 		copied bool
 		s      *Strides
 		size   int
 	}{{a, &q.A, p.M * p.K}, {b, &q.B, p.K * p.N}} {
 		if x.s.Whole = x.s.Whole || x.copied; x.copied {
-			copies += dispatchSeconds + 2*float64(x.size*p.Batch*p.Operands.Size())/copiedSecond
+			copies += 2 * float64(x.size*p.copied(x.s)*p.Operands.Size()) / copiedSecond
 		}
 	}
 	if _, aligned := q.bestMatrix(t); aligned+copies < shifts {
 		return a, b
 	}
 	return false, false
+}
+
+// copied is how many matrices of an operand a copy has: one where all products of a batch share it.
+func (p *Problem) copied(s *Strides) int {
+	if s.Batch == 0 {
+		return 1
+	}
+	return p.Batch
 }
 
 // WithMatrixTile plans a product with one tile and k shared out, of all tiles or of the rest, whatever New

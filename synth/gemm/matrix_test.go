@@ -16,6 +16,43 @@ var hardware = map[string]*Target{
 	"8x8x8 of 8":     {Subgroup: 8, SharedMemory: 32768, MaxInvocations: 1024, Matrices: []Matrix{{ops.F16, 8, 8, 8, true}}},
 }
 
+// Rows that are no whole vectors are copied into some that are where the products are long enough to pay for that, in a
+// batch too, and one copy serves a batch that shares its operand.
+func TestAlign(t *testing.T) {
+	target := *hardware["16x16x16 of 32"]
+	target.Addresses, target.SharedMemory = true, 101376
+	for _, c := range []struct {
+		m, n, k, batch int
+		across, shared bool // A is contiguous along its rows; all products of the batch have the same B
+		a, b           bool
+	}{
+		{1023, 1023, 1023, 1, false, false, true, true},
+		{743, 1641, 873, 1, false, false, true, true},
+		{1307, 499, 8192, 1, true, false, true, true},
+		{369, 437, 70, 96, false, false, true, true},
+		{1024, 1024, 1023, 1, false, false, true, false},
+		{1024, 1023, 1024, 1, false, false, false, true},
+		{1024, 1024, 1024, 1, false, false, false, false},
+		{255, 255, 255, 1, false, false, false, false}, // a dispatch takes as long as the product
+		{511, 511, 511, 1, false, false, false, false},
+		{17, 4095, 4095, 1, false, false, false, false}, // bound by memory
+		{64, 2047, 256, 64, false, false, false, false}, // 67 MB of B, read once
+		{64, 2047, 256, 64, false, true, false, true},
+	} {
+		p := Problem{Type: ops.F32, Operands: ops.F16, M: c.m, N: c.n, K: c.k, Batch: c.batch}
+		p.A, p.B = Strides{Row: c.k, Col: 1, Batch: c.m * c.k}, Strides{Row: c.n, Col: 1, Batch: c.k * c.n}
+		if c.across {
+			p.A = Strides{Row: 1, Col: c.m, Batch: c.m * c.k}
+		}
+		if c.shared {
+			p.B.Batch = 0
+		}
+		if a, b := p.Align(&target); a != c.a || b != c.b {
+			t.Errorf("%+v: copies of %v, %v, want %v, %v", c, a, b, c.a, c.b)
+		}
+	}
+}
+
 // Products of any size and layout choose kernels that are listed, whatever shapes a device has.
 func TestMatrixServesAll(t *testing.T) {
 	for name, target := range hardware {

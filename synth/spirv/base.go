@@ -135,12 +135,12 @@ func (b *base) readType(op uint32, w []uint32) {
 	}
 }
 
-// readCalled notes a type of functions that take words, and maybe a number last, and give a word or a number.
+// readCalled notes a type of functions that take words, and maybe numbers after them, and give a word or a number.
 func (b *base) readCalled(w []uint32) {
 	word, number := b.unique[key{op: opTypeInt, a: 32}], b.unique[key{op: opTypeFloat, a: 32}]
 	c := Called{Words: len(w) - 3, Gives: scalar.U32}
-	if w[len(w)-1] == number {
-		c.Words, c.Takes = c.Words-1, true
+	for c.Words > 0 && w[2+c.Words] == number {
+		c.Words, c.Takes = c.Words-1, c.Takes+1
 	}
 	if w[2] == number {
 		c.Gives = scalar.F32

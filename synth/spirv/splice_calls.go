@@ -8,21 +8,16 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// Called says what a function takes and gives: some words, and a number of f32 after them where
-// Takes says so. A module has one function that is Called so, at most.
+// Called says what a function takes and gives: some words, and so many numbers of f32 after them.
+// A module has one function that is Called so, at most.
 type Called struct {
 	Words int
-	Takes bool
+	Takes int
 	Gives scalar.Type // U32 or F32
 }
 
 // arguments counts what the function takes.
-func (c Called) arguments() int {
-	if c.Takes {
-		return c.Words + 1
-	}
-	return c.Words
-}
+func (c Called) arguments() int { return c.Words + c.Takes }
 
 // Calls lists how functions of a kernel of package shaders are Called.
 func Calls(code []uint32) []Called { return slices.Collect(maps.Values(readBase(code).calls)) }
@@ -72,7 +67,7 @@ func (s *splicer) give(f []uint32, k *kernel.Kernel, c Called) {
 	for range c.Words {
 		arguments = append(arguments, s.emit(opFunctionParameter, s.typ(scalar.U32)))
 	}
-	if c.Takes {
+	for range c.Takes {
 		arguments = append(arguments, s.emit(opFunctionParameter, s.typ(scalar.F32)))
 	}
 	s.begin(s.id())

@@ -34,18 +34,8 @@ var tiles = []attention.MatrixTile{{}, {FM: 2, Warps: 4, Keys: 64}, {FM: 1, Warp
 // BenchmarkMatrix measures tiles with all masks, and weights that go by way of shared memory. Run it with
 // -test.benchtime 30x or so; a device at rest needs some tenths of a second to reach its speed.
 func BenchmarkMatrix(b *testing.B) {
-	d, err := vulkan.Open(os.Getenv("NXVK_DEVICE"), vulkan.Options{Watchdog: -1})
-	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
-		b.Skipf("no device: %v", err)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	d, t := open(b)
 	defer d.Close()
-	t, err := target.Probe(d)
-	if err != nil {
-		b.Fatal(err)
-	}
 	for _, typ := range []ops.DType{ops.BF16, ops.F16} {
 		for _, size := range []int{64, 80, 128, 256} {
 			for _, mask := range attention.ExampleMasks {
@@ -54,17 +44,34 @@ func BenchmarkMatrix(b *testing.B) {
 					b.Run(fmt.Sprintf("%v/%d/%s/%d.%d.%d", typ, size, mask, tile.FM, tile.Warps, tile.Keys), func(b *testing.B) {
 						attention.Tile = tile
 						defer func() { attention.Tile = attention.MatrixTile{} }()
-						measure(b, d, &t, x)
+						measure(b, d, t, x)
 					})
 				}
 				b.Run(fmt.Sprintf("%v/%d/%s/by memory", typ, size, mask), func(b *testing.B) {
 					attention.ByMemory = true
 					defer func() { attention.ByMemory = false }()
-					measure(b, d, &t, x)
+					measure(b, d, t, x)
 				})
 			}
 		}
 	}
+}
+
+// open opens the device of NXVK_DEVICE, with what kernels are made for.
+func open(b *testing.B) (*vulkan.Device, *lowering.Target) {
+	b.Helper()
+	d, err := vulkan.Open(os.Getenv("NXVK_DEVICE"), vulkan.Options{Watchdog: -1})
+	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
+		b.Skipf("no device: %v", err)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	t, err := target.Probe(d)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return d, &t
 }
 
 // measure reports the rate of an attention: that of the products of a full matrix of scores.
@@ -76,12 +83,17 @@ func measure(b *testing.B, d *vulkan.Device, t *lowering.Target, x attention.Exa
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &p.Steps[0]
-	if len(p.Steps) != 1 || s.Kernel.Spec == nil {
+	if len(p.Steps) != 1 || p.Steps[0].Kernel.Spec == nil {
 		b.Skip("not on matrix hardware in this tile")
 	}
+	measureStep(b, d, p, 0, x.Instr, x.Types)
+}
+
+// measureStep reports the rate of a step of a plan, and how long its kernel takes to compile.
+func measureStep(b *testing.B, d *vulkan.Device, p *lowering.Plan, n int, in *ops.Instr, types []ops.Type) {
+	s := &p.Steps[n]
 	for _, l := range s.Lits {
-		copy(s.Push[l.Offset:], x.Instr.Ins[l.Operand].Lit.Data)
+		copy(s.Push[l.Offset:], in.Ins[l.Operand].Lit.Data)
 	}
 	start := time.Now()
 	pipe, err := target.Compile(d, s.Kernel)
@@ -91,11 +103,15 @@ func measure(b *testing.B, d *vulkan.Device, t *lowering.Target, x attention.Exa
 	ready := time.Since(start)
 	var args []vulkan.Arg
 	for _, a := range s.Args {
-		typ := x.Instr.Outs[0].Type
-		if a.Ref.Kind == lowering.Operand {
-			typ = x.Types[a.Ref.Index]
+		var buffer *vulkan.Buffer
+		switch a.Ref.Kind {
+		case lowering.Operand:
+			buffer, err = random(d, types[a.Ref.Index])
+		case lowering.Temp:
+			buffer, err = d.Alloc(int(p.Temps[a.Ref.Index]+15) / 16 * 16)
+		default:
+			buffer, err = random(d, in.Outs[a.Ref.Index].Type)
 		}
-		buffer, err := random(d, typ)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -125,6 +141,7 @@ func measure(b *testing.B, d *vulkan.Device, t *lowering.Target, x attention.Exa
 	for b.Loop() {
 		run()
 	}
+	b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(together*b.N), "ms/step")
 	b.ReportMetric(float64(s.Flops)*together*float64(b.N)/b.Elapsed().Seconds()/1e12, "TFLOP/s")
 	b.ReportMetric(ready.Seconds()*1e3, "ms-ready")
 	b.ReportMetric(0, "ns/op")

@@ -38,6 +38,11 @@ func TestAttention(t *testing.T) {
 		}
 		t.Logf("operands lie as sums do: %v", gpu.Alike)
 		t.Run("matrix hardware", func(t *testing.T) { attentionOnMatrix(t, gpu) })
+		t.Run("matrix hardware in parts", func(t *testing.T) {
+			attention.Shares = 6
+			defer func() { attention.Shares = 0 }()
+			attentionOnMatrix(t, gpu)
+		})
 		t.Run("matrix hardware by memory", func(t *testing.T) {
 			attention.ByMemory = true
 			defer func() { attention.ByMemory = false }()
@@ -159,7 +164,7 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 	d, host := exectest.NewFor(device, gpu, -1), exectest.NewFor(nil, target, 0)
 	defer d.Close()
 	defer host.Close()
-	kernels := map[ops.DType]int{}
+	kernels, parted := map[ops.DType]int{}, 0
 	for seed := range seedCount(4*attentions, 30*attentions) {
 		typ := []ops.DType{ops.BF16, ops.F16}[seed%2]
 		if !slices.ContainsFunc(gpu.Matrices, func(m synth.Matrix) bool { return m.Type == typ && m.N == m.K }) {
@@ -167,19 +172,24 @@ func attentionOnMatrix(t *testing.T, gpu synth.Target) {
 		}
 		g := synthtest.DrawAttention(t, 2000+seed, longest, 1<<15, typ)
 		r := g.Region()
-		if _, ok := onMatrix(t, synth.FindAttention(r, program.Eval, &gpu), &gpu); ok {
+		if flags, ok := onMatrix(t, synth.FindAttention(r, program.Eval, &gpu), &gpu); ok {
 			kernels[typ]++
+			if flags&inParts != 0 {
+				parted++
+			}
 		}
 		sameInF32(t, d, host, seed, r, bytesOf(g), 4*float64(g.Keys+4*g.Depth+64)*0x1p-24)
 		if seed < 2*padded {
 			r, data := paddedAttention(t, seed/2, typ)
 			if flags, ok := onMatrix(t, synth.FindAttention(r, program.Eval, &gpu), &gpu); !ok || (flags&leavesOut != 0) != (seed/2 < 4) {
 				t.Errorf("padded attention %d of %v: on matrix hardware is %v, flags are %b", seed/2, typ, ok, flags)
+			} else if (flags&inParts != 0) != (attention.Shares > 1) {
+				t.Errorf("padded attention %d of %v: flags are %b with %d parts", seed/2, typ, flags, attention.Shares)
 			}
 			sameInF32(t, d, host, seed, r, data, 0x1p-14)
 		}
 	}
-	t.Logf("attentions on matrix hardware: %v", kernels)
+	t.Logf("attentions on matrix hardware: %v, with divided keys: %d", kernels, parted)
 	for typ, n := range kernels {
 		if n < int(seedCount(attentions/2, 4*attentions)) {
 			t.Errorf("%d attentions of %v are on matrix hardware", n, typ)
@@ -260,9 +270,11 @@ func paddedAttention(t *testing.T, kind uint64, d ops.DType) (*ops.Region, [][]b
 	return r, data
 }
 
-// leavesOut is the bit of flags that says that a mask leaves tiles out, of specialisation constant flagsAt.
+// leavesOut is the bit of flags that says that a mask leaves tiles out, inParts the one of keys that are divided, of
+// specialisation constant flagsAt.
 const (
 	leavesOut = 4
+	inParts   = 64
 	flagsAt   = 8
 )
 
@@ -281,8 +293,10 @@ func onMatrix(t *testing.T, r *ops.Region, gpu *synth.Target) (flags uint32, ok 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if spec := p.Steps[len(p.Steps)-1].Kernel.Spec; len(spec) > 0 {
-			return spec[flagsAt], true
+		for _, s := range p.Steps {
+			if spec := s.Kernel.Spec; len(spec) > 0 {
+				return spec[flagsAt], true
+			}
 		}
 	}
 	return 0, false

@@ -14,6 +14,14 @@
 // expression, as in the region. A sum of n terms differs from that of the region by at most 2·n·2⁻²⁴ of the sum of
 // their magnitudes. Where the region's types are narrow, a difference in a sum can become one unit of the type in an expression.
 //
+// Where a device has matrix hardware for the type of queries, keys and values (bf16 or f16), the kernel of each pass is
+// shaders/attention_matrix_gradient.comp, with the expressions spliced into it. A subgroup multiplies matrices of queries and keys, and of
+// what comes for the results and values; the expressions of their elements are operands of the next products. Sums, S, X, the
+// expressions and the folds are f32, and are not rounded. The operands of products are: P, dS and, for bf16, a dO of f32, to
+// the nearest of the type. That is the only loss: each term of a result has a relative error of at most 2·u more, where u is
+// 2⁻⁸ for bf16 and 2⁻¹¹ for f16. A dO of f32 beside queries of f16 is not rounded, because it may be out of range; such gradients
+// are multiply-adds. So are those of more than 128 columns. Operands whose rows are no whole vectors of 16 bytes are copied.
+//
 // Each pass takes 2·D operations for each score and product; products and their expressions with the scores in memory take
 // fewer. So this pays where the scores cannot be stored: see Job.Pays.
 package gradient

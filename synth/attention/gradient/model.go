@@ -1,10 +1,11 @@
 package gradient
 
 // The model of time: rates of an H200 a second, of which synth/attention has the same. Their ratios differ little
-// between devices. The rate of this package's kernels is not measured.
+// between devices. Kernels of multiply-adds have their rate from an H100, 12 heads of 8,192 positions and 64 columns: 109 ms of
+// f32 for the attention and its gradient, where products with the scores in memory took 27 ms.
 const (
 	productRate = 45e12 // operations of a product by fused multiply-adds
-	streamRate  = 20e12 // operations of the products in this package's kernels
+	streamRate  = 14e12 // operations of the products in this package's kernels by fused multiply-adds
 	memoryRate  = 4e12  // bytes
 	passBytes   = 48    // that products and expressions move for each score
 )

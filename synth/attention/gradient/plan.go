@@ -40,10 +40,14 @@ type pass struct {
 	space   *tile.Space
 	innerAt int  // the source that X is; -1 where nothing reads it
 	scored  bool // whether something reads S
+	wide    bool // expressions and folds of narrow floats are of f32, and not rounded
 }
 
 // Plan plans the kernels.
 func (j *Job) Plan() (*lowering.Plan, error) {
+	if m := j.onMatrix(); m != nil {
+		return m.plan()
+	}
 	passes, err := j.passes()
 	if err != nil {
 		return nil, err
@@ -143,18 +147,48 @@ func (p *pass) express() error {
 		}
 	}
 	slices.Reverse(u.Body)
-	dag, err := fusion.NewDAG(u, p.types)
+	types := p.types
+	if p.wide {
+		types = p.wideTypes()
+	}
+	dag, err := fusion.NewDAG(u, types)
 	if err != nil {
 		return fmt.Errorf("%w: %w: %w", lowering.ErrUnsupported, errPattern, err)
-	}
-	if c := fused.Cost(dag, p.target); c > maxCost {
-		return lowering.Unsupported("scores of %d operations", c)
 	}
 	if err := p.locate(dag, foldAt, innerAt); err != nil {
 		return err
 	}
+	if p.wide {
+		dag = tile.Widened(dag)
+	}
+	if c := fused.Cost(dag, p.target); c > maxCost {
+		return lowering.Unsupported("scores of %d operations", c)
+	}
 	p.space = tile.NewSpace(dag, [tile.Groups]int{p.batches, p.lengths[queries], p.lengths[keys]})
 	return nil
+}
+
+// wideTypes are the types of values, those of folds as temporaries have them.
+func (p *pass) wideTypes() func(ops.ID) ops.Type {
+	folds := make(map[ops.ID]ops.Type)
+	for i := range p.Job.folds {
+		folds[p.Job.folds[i].in.Outs[0].ID] = p.foldType(i)
+	}
+	return func(id ops.ID) ops.Type {
+		if t, ok := folds[id]; ok {
+			return t
+		}
+		return p.types(id)
+	}
+}
+
+// foldType is the type of a fold that is not rounded.
+func (j *Job) foldType(i int) ops.Type {
+	t := j.folds[i].in.Outs[0].Type
+	if t.DType.IsFloat() {
+		t.DType = ops.F32
+	}
+	return t
 }
 
 // locate has the expressions read folds, which are operands from foldAt on, in temporaries, and X, operand innerAt, as the

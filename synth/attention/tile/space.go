@@ -2,7 +2,9 @@ package tile
 
 import (
 	"fmt"
+	"slices"
 
+	"nxvk/ops"
 	"nxvk/synth/codegen"
 	"nxvk/synth/fused"
 	"nxvk/synth/fusion"
@@ -230,4 +232,57 @@ func Zero(strides []int) bool {
 		}
 	}
 	return true
+}
+
+// Pruned is the DAG of one expression of another, without those that it does not need.
+func Pruned(dag *fusion.DAG, root int) *fusion.DAG {
+	need, place := make([]bool, len(dag.Exprs)), make([]int, len(dag.Exprs))
+	need[root] = true
+	out := &fusion.DAG{Dims: dag.Dims, Kept: dag.Kept, Sources: dag.Sources}
+	for i, x := range slices.Backward(dag.Exprs) {
+		for _, a := range x.Args {
+			need[a] = need[a] || need[i]
+		}
+	}
+	for i, x := range dag.Exprs {
+		if !need[i] {
+			continue
+		}
+		x.Args = slices.Clone(x.Args)
+		for k, a := range x.Args {
+			x.Args[k] = place[a]
+		}
+		place[i] = len(out.Exprs)
+		out.Exprs = append(out.Exprs, x)
+	}
+	out.Outs = []int{place[root]}
+	return out
+}
+
+// Widened is a copy of expressions that rounds nothing to narrow floats. Its loads are as narrow as before.
+func Widened(dag *fusion.DAG) *fusion.DAG {
+	wide := func(d ops.DType) ops.DType {
+		if d == ops.BF16 || d == ops.F16 {
+			return ops.F32
+		}
+		return d
+	}
+	out := &fusion.DAG{Dims: dag.Dims, Kept: dag.Kept, Sources: dag.Sources, Outs: slices.Clone(dag.Outs), Exprs: slices.Clone(dag.Exprs)}
+	for i := range out.Exprs {
+		x := &out.Exprs[i]
+		if x.Kind == fusion.ExprSource {
+			if dag.Sources[x.Source].Kind != codegen.FromBuffer {
+				x.Type = wide(x.Type)
+			}
+			continue
+		}
+		if x.In.Op == ops.Bitcast { // looks at bits
+			continue
+		}
+		x.Type, x.Types = wide(x.Type), slices.Clone(x.Types)
+		for k := range x.Types {
+			x.Types[k].DType = wide(x.Types[k].DType)
+		}
+	}
+	return out
 }
