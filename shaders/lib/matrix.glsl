@@ -246,8 +246,6 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
         [[unroll]] for (uint i = 0; i < FM; i++)                                 \
             sum[i * FN + j] = coopMatMulAdd(fa[i], fb[j], sum[i * FN + j]);
 
-const uint PART = ALIGNED_C ? 4 : 1; // results that are stored at once
-
 // MATRIX_END writes the sums, a row of matrices of each subgroup at a time, so that the code
 // that stores, and whatever has come into its place (see memory.glsl), is there once.
 // Chunks of k follow each other in c. Where it is the rest of the tiles whose k is shared, a chunk has
@@ -283,32 +281,66 @@ uint place_of(const uint m, const uint n, const uint z, const uint base, const u
 
 const bool FOURS = (ALIGNED & 16) != 0;
 
+// Whether the results of a line of a tile lie one after the other, as all do whose channels are not first.
+const bool RUNS = ALIGNED_C || CHANNELS_FIRST == 0;
+const uint WIDTH = FN * MN; // results of a subgroup's line
+
+// before is how many results of a line that begins at a place come before its first whole vector.
+uint before(const uint at) { return ALIGNED_C ? 0 : -at % 4; }
+
+// taken are four results of a line from column c on, wherever that is. A line has one vector more than it needs.
+uvec4 taken(const uint line, const uint c) {
+    const uvec4 lo = slices[line + c / 4];
+    if (ALIGNED_C) return lo;
+    const uvec4 hi = slices[line + c / 4 + 1];
+    const bool two = (c & 2) != 0, one = (c & 1) != 0;
+    const uint p = two ? lo.z : lo.x, q = two ? lo.w : lo.y, r = two ? hi.x : lo.z, s = two ? hi.y : lo.w, t = two ? hi.z : hi.x;
+    return uvec4(one ? q : p, one ? r : q, one ? s : r, one ? t : s);
+}
+
+// leaving finds vector e of a row of matrices, and its place. It is false for one beyond the matrix.
+bool leaving(const uint e, const uint from, const uint m0, const uint n0, const uint z, const uint base, const uint pitch, out uint at, out TV v) {
+    const uint line = from + e / (WIDTH / 4) * LEAVE_ROW, place = e % (WIDTH / 4) * 4, m = m0 + e / (WIDTH / 4);
+    const uint begin = place_of(m, ALIGNED_C ? n0 + place : n0, z, base, pitch), c = before(begin) + place;
+    at = (ALIGNED_C ? begin : begin + c) / 4;
+    v = RESULTS(taken(line, c));
+    return m < p.m && (ALIGNED_C ? n0 + c < p.n : c + 4 <= min(WIDTH, p.n - n0));
+}
+
+// leave stores the lines of a row of matrices: first vectors of four results. A line that does not begin at a vector
+// has up to three results before its first one and after its last one, which leave one by one.
 void leave(const uint from, const uint lane, const uint m0, const uint n0, const uint z, const uint base, const uint pitch) {
-    const uint all = MM * FN * MN / PART;
+    if (n0 >= p.n) return;
+    const uint all = MM * WIDTH / 4;
     if (FOURS) {
         [[dont_unroll]] for (uint first = lane; first < all; first += 4 * SUBGROUP) {
             Leaving l;
             l.any = false;
             [[unroll]] for (uint k = 0; k < 4; k++) {
                 const uint e = first + k * SUBGROUP < all ? first + k * SUBGROUP : first;
-                const uint line = e / (FN * MN / 4), place = e % (FN * MN / 4) * 4;
-                const uint m = m0 + line, n = n0 + place;
-                l.inside[k] = m < p.m && n < p.n;
+                uint at;
+                TV v;
+                l.inside[k] = leaving(e, from, m0, n0, z, base, pitch, at, v);
                 l.any = l.any || l.inside[k];
-                l.at[k] = place_of(m, n, z, base, pitch) / 4;
-                l.v[k] = RESULTS(slices[from + line * LEAVE_ROW + place / 4]);
+                l.at[k] = at;
+                l.v[k] = v;
             }
             put_leaving(l);
         }
-        return;
+    } else if (RUNS) {
+        [[dont_unroll]] for (uint e = lane; e < all; e += SUBGROUP) {
+            uint at;
+            TV v;
+            if (leaving(e, from, m0, n0, z, base, pitch, at, v)) put_vec(at, v);
+        }
     }
-    [[dont_unroll]] for (uint e = lane; e < all; e += SUBGROUP) {
-        const uint line = e / (FN * MN / PART), place = e % (FN * MN / PART) * PART;
-        const uint m = m0 + line, n = n0 + place;
-        if (m >= p.m || n >= p.n) continue;
-        const uint at = place_of(m, n, z, base, pitch);
-        const TV v = RESULTS(slices[from + line * LEAVE_ROW + place / 4]);
-        if (ALIGNED_C) put_vec(at / 4, v);
-        else put_one(at, v[place % 4]);
+    if (ALIGNED_C) return;
+    const uint width = min(WIDTH, p.n - n0), ends = RUNS ? 8 : WIDTH;
+    [[dont_unroll]] for (uint e = lane; e < MM * ends; e += SUBGROUP) {
+        const uint m = m0 + e / ends, line = from + e / ends * LEAVE_ROW;
+        const uint head = RUNS ? min(before(place_of(m, n0, z, base, pitch)), width) : width;
+        const bool last = RUNS && e % ends >= 4;
+        const uint c = last ? head + (width - head) / 4 * 4 + e % ends - 4 : e % ends;
+        if (m < p.m && c < (last ? width : head)) put_one(place_of(m, n0 + c, z, base, pitch), RESULTS(slices[line + c / 4])[c % 4]);
     }
 }

@@ -1,6 +1,8 @@
 package elementwise
 
 import (
+	"slices"
+
 	"nxvk/synth/codegen"
 	"nxvk/synth/kernel"
 	"nxvk/synth/strided"
@@ -20,6 +22,19 @@ func (j *Job) Fits(n int) bool {
 		}
 	}
 	return true
+}
+
+// InRows reports whether neighbours can be computed together wherever they begin in one of the rows of the results, which
+// have so many elements: they differ in the innermost coordinate alone. They are stored at once, but operands that do not
+// fit them are loaded one element at a time, or as words.
+func (j *Job) InRows(row int) bool {
+	r := len(j.Dims) - 1
+	if row == 0 || r > 0 && j.Dims[r]%row != 0 || len(j.OutShifts) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(j.Sources, func(s codegen.Source) bool {
+		return len(s.Shifts) > 0 || s.Kind == codegen.FromCheck
+	})
 }
 
 // Several computes and stores the outputs at some places, each of which has some neighbours: place
@@ -76,8 +91,18 @@ func (w *Writer) neighbours(i, n int) []kernel.Value {
 			vs = append(vs, w.Add(vs[len(vs)-1], p.stride))
 		}
 		return vs
-	case s.Kind == codegen.FromBuffer && p.inner == 1 && n > 1:
+	case s.Kind == codegen.FromBuffer && p.inner == 1 && n > 1 && w.job.Fits(n):
 		return w.Fetch(w.buffer(i), w.Div(w.start(p), w.Index(n)), n)
+	case s.Kind == codegen.FromBuffer && p.inner == 1:
+		return w.FetchSpan(w.buffer(i), w.start(p), n)
+	case s.Kind == codegen.FromBuffer && p.inner < 0:
+		at := w.start(p)
+		vs := w.Fetch(w.buffer(i), at, 1)
+		for range n - 1 {
+			at = w.Add(at, p.stride)
+			vs = append(vs, w.Fetch(w.buffer(i), at, 1)...)
+		}
+		return vs
 	case s.Kind == codegen.FromBuffer:
 		return w.Fetch(w.buffer(i), w.start(p), 1)
 	}

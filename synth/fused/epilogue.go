@@ -129,7 +129,7 @@ func (e *Epilogue) job(t *lowering.Target) *elementwise.Job {
 // kernel has no room.
 func (e *Epilogue) Apply(plan *gemm.Plan, i int, s *lowering.Step, d *dot.Builder) (bool, error) {
 	g, t := plan.Steps[i], d.Target
-	p, j, body := e.program(t, d.Wide)
+	p, j, body := e.program(t, d.Wide, plan.Row)
 	if !d.Matrix && d.Instr.Op == ops.Dot && e.reads(j) && short(plan, d.Instr.Outs[0].Type) {
 		return false, nil
 	}
@@ -138,9 +138,9 @@ func (e *Epilogue) Apply(plan *gemm.Plan, i int, s *lowering.Step, d *dot.Builde
 	if err != nil {
 		return false, err
 	}
-	if fours && e.reads(j) && e.placed(j, placesOfFours, v, d.Wide, t) {
+	if fours && e.reads(j) && e.placed(j, plan.Row, placesOfFours, v, d.Wide, t) {
 		g.Kernel = g.Kernel.InFours()
-	} else if !e.placed(j, g.Kernel.Places(), v, d.Wide, t) {
+	} else if !e.placed(j, plan.Row, g.Kernel.Places(), v, d.Wide, t) {
 		g.Kernel = g.Kernel.Staged()
 	}
 	if p.Index != scalar.U32 || codegen.Check(t, p) != nil || Contracted+len(p.Buffers) > fusion.MaxBuffers {
@@ -213,14 +213,14 @@ func (e *Epilogue) reads(j *elementwise.Job) bool {
 }
 
 // placed reports whether an epilogue is short enough to be repeated at each place where
-// the kernel stores v results. A driver compiles dozens of stores of single elements for
+// the kernel stores v results, in rows of the product. A driver compiles dozens of stores of single elements for
 // minutes.
-func (e *Epilogue) placed(j *elementwise.Job, places, v int, wide ops.DType, t *lowering.Target) bool {
+func (e *Epilogue) placed(j *elementwise.Job, row, places, v int, wide ops.DType, t *lowering.Target) bool {
 	cost := cost(e.DAG, t)
 	if wide != e.Typ {
 		cost += roundingCost
 	}
-	return places*cost <= maxPlaced && j.Fits(v)
+	return places*cost <= maxPlaced && (j.Fits(v) || j.InRows(row))
 }
 
 // roundingCost is the approximate number of operations that round to a narrow type.

@@ -15,7 +15,10 @@ import (
 
 // program is the code that stores results through the epilogue, and the epilogue's
 // elementwise job. The body takes its arguments after all parameters.
-func (e *Epilogue) program(t *lowering.Target, wide ops.DType) (p *codegen.Program, j *elementwise.Job, body func(spirv.Stored) func(*codegen.Emitter) error) {
+//
+// row is how many results lie one after the other in a row of the product, of which the kernel stores some at once; 0
+// where that is not known.
+func (e *Epilogue) program(t *lowering.Target, wide ops.DType, row int) (p *codegen.Program, j *elementwise.Job, body func(spirv.Stored) func(*codegen.Emitter) error) {
 	j = e.job(t)
 	views := []*strided.View{&j.Out}
 	for i := range j.Sources {
@@ -27,16 +30,16 @@ func (e *Epilogue) program(t *lowering.Target, wide ops.DType) (p *codegen.Progr
 	j.Group = 1
 	points := strided.Product(j.Dims)
 	p = &codegen.Program{Index: codegen.IndexType(points), Local: 1, Flops: j.Flops * int64(points),
-		Key: fmt.Sprintf("after %v pairs=%v fours=%v %s", wide, j.Fits(2), j.Fits(4), j.Describe(1))}
+		Key: fmt.Sprintf("after %v pairs=%v fours=%v rows=%v %s", wide, j.Fits(2), j.Fits(4), j.InRows(row), j.Describe(1))}
 	j.AddBuffers(p, points)
 	p.Numbers = j.Numbers(points)
 	return p, j, func(n spirv.Stored) func(*codegen.Emitter) error {
-		return func(em *codegen.Emitter) error { return e.write(em, j, wide, n) }
+		return func(em *codegen.Emitter) error { return e.write(em, j, wide, row, n) }
 	}
 }
 
 // write stores results. Their indices and they themselves are arguments.
-func (e *Epilogue) write(em *codegen.Emitter, j *elementwise.Job, wideType ops.DType, n spirv.Stored) error {
+func (e *Epilogue) write(em *codegen.Emitter, j *elementwise.Job, wideType ops.DType, row int, n spirv.Stored) error {
 	w := j.Writer(em)
 	ats := make([]kernel.Value, n.Vectors)
 	for i := range ats {
@@ -48,7 +51,7 @@ func (e *Epilogue) write(em *codegen.Emitter, j *elementwise.Job, wideType ops.D
 			xs[i] = append(xs[i], em.RoundTrip(e.Typ, wideType, em.Param(codegen.WideType(wideType))))
 		}
 	}
-	if j.Fits(n.Elements) {
+	if j.Fits(n.Elements) || j.InRows(row) {
 		return w.Several(ats, xs)
 	}
 	for i, at := range ats {

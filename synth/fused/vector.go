@@ -49,8 +49,8 @@ func vectorProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Ta
 		}
 		j.epilogue = &Epilogue{Fusion: u, DAG: dag, Typ: in.Outs[0].Type.DType}
 	}
-	j.afterP, j.after, _ = j.epilogue.program(t, ops.F32)
-	if j.afterP.Index != scalar.U32 || !j.epilogue.placed(j.after, 1, 1, ops.F32, t) {
+	j.afterP, j.after, _ = j.epilogue.program(t, ops.F32, 0)
+	if j.afterP.Index != scalar.U32 || !j.epilogue.placed(j.after, 0, 1, 1, ops.F32, t) {
 		return nil
 	}
 	p := &codegen.Program{Local: uint32(v.Threads()), Index: scalar.U32, Body: func(e *codegen.Emitter) error { return j.write(e)() }, Early: j.write, Flops: 2 * int64(v.Results) * int64(v.K),

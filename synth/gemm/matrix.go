@@ -126,7 +126,15 @@ func (m *matrixMethod) plan(p *Problem, t *Target) (*Plan, error) {
 	}
 	chunk, shares := m.chunks(p, m.shares)
 	steps := p.product(m.kernel(across, lies), m.tiles(p)*p.Batch, shares, multiprocessors, t, before, slices.Concat([]int{chunk, 0, 0}, after))
-	return p.shared(steps, shares, t)
+	return p.inRows(p.shared(steps, shares, t))
+}
+
+// inRows completes a plan whose results lie in rows as long as those of C.
+func (p *Problem) inRows(plan *Plan, err error) (*Plan, error) {
+	if err == nil {
+		plan.Row = p.N
+	}
+	return plan, err
 }
 
 // chunks is how much k a workgroup sums where it is shared out, in whole steps, and among how many.

@@ -38,7 +38,7 @@ func (m *matrixMethod) planRest(p *Problem, whole, parts Kernel, before, after [
 	g := fold(ceil(count, 16/p.Type.Size()*restThreads), t)
 	sum := Step{Kernel: p.restKernel(p.N%4 == 0, t), In: [2]Buffer{Partial, Partial}, Out: C, Grid: g, Bytes: bytes, Flops: int64(count) * int64(shares),
 		Push: words([]int{p.M, p.N, m.m(), m.n(), first, m.rest.Tiles, shares, int(g[0])})}
-	return &Plan{Steps: append(append(steps, list...), sum), Partial: bytes}
+	return &Plan{Steps: append(append(steps, list...), sum), Partial: bytes, Row: p.N}
 }
 
 // restKernel adds up shares. aligned says that rows of results begin at whole vectors.

@@ -51,7 +51,11 @@ func NewPlaces(p Problem, g *Places, t *Target) (*Plan, error) {
 	steps := p.product(m.kernel([2]int{0, 1}, g.lies(&p)), m.tiles(&p)*p.Batch, shares, multiprocessors, t,
 		[]int{p.M, p.N, p.K, lda, ldb, batchA, batchB, p.Batch},
 		slices.Concat([]int{chunk, 0, 0, g.Channels, g.TapsX, g.TapsY}, g.Tap[:], g.Out[:], g.Place[:], []int{g.Image}))
-	return p.shared(steps, shares, t)
+	plan, err := p.shared(steps, shares, t)
+	if g.First {
+		return plan, err
+	}
+	return p.inRows(plan, err)
 }
 
 // Gathers reports whether there is a kernel for the product.

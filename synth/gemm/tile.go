@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"nxvk/ops"
 )
@@ -112,8 +113,12 @@ func (m tiled) kernel(p *Problem, across [2]int, lies uint32, clamp bool, t *Tar
 	}
 }
 
-// specAligned is the number of the specialisation constant that has the bits below.
-const specAligned = 8
+// specAligned is the number of the specialisation constant that has the bits below, specChannelsFirst that of
+// CHANNELS_FIRST in shaders/lib/places.glsl.
+const (
+	specAligned       = 8
+	specChannelsFirst = 13
+)
 
 // What the tiled kernels are told of A, B and C: see ALIGNED of shaders/lib/tile.glsl.
 const (
@@ -137,11 +142,21 @@ func (k *Kernel) Staged() Kernel {
 	return s
 }
 
+// runs reports whether the sums of a line leave in whole vectors but for its ends, wherever it begins: on matrix
+// hardware, unless channels come first.
+func (k *Kernel) runs() bool {
+	family, _, _ := strings.Cut(k.Shader, ".")
+	if family == "conv_matrix" {
+		return k.Spec[specChannelsFirst] == 0
+	}
+	return family == "matrix_single" || family == "matrix_double"
+}
+
 // InFours is the kernel whose sums leave by way of shared memory, four vectors at once, if they leave in
 // whole vectors.
 func (k *Kernel) InFours() Kernel {
 	s := *k
-	if len(k.Spec) > specAligned && k.Spec[specAligned]&alignedC != 0 {
+	if len(k.Spec) > specAligned && (k.Spec[specAligned]&alignedC != 0 || k.runs()) {
 		s.Spec = slices.Clone(s.Spec)
 		s.Spec[specAligned] = s.Spec[specAligned]&^direct | fours
 	}
@@ -162,10 +177,14 @@ func (k *Kernel) Stores(vectors, elements int) bool {
 	if len(k.Spec) <= specAligned {
 		return true
 	}
-	switch lies := k.Spec[specAligned]; {
+	lies := k.Spec[specAligned]
+	if lies&alignedC == 0 && k.runs() && vectors == 1 && elements == 1 {
+		return true // the ends of lines
+	}
+	switch {
 	case lies&fours != 0:
 		return vectors == 4
-	case lies&alignedC != 0:
+	case lies&alignedC != 0 || k.runs():
 		return vectors == 1 && elements > 1
 	default:
 		return vectors == 1 && elements == 1

@@ -118,6 +118,51 @@ func TestEpilogueGroups(t *testing.T) {
 	}
 }
 
+// Results of matrix hardware leave eight bytes at once, also where rows begin anywhere: an epilogue stores neighbours in a row
+// of the product together, unless rows of what it reads are shorter.
+func TestEpilogueOddRows(t *testing.T) {
+	target := *synthtest.GPU
+	target.Matrices = []synth.Matrix{{Type: ops.BF16, M: 16, N: 16, K: 16}}
+	const n = 1023
+	for _, c := range []struct {
+		name     string
+		together bool
+		after    func(g *synthtest.Sketch, z ops.Operand) ops.Operand
+	}{
+		{"alone", true, func(_ *synthtest.Sketch, z ops.Operand) ops.Operand { return z }},
+		{"bias", true, func(g *synthtest.Sketch, z ops.Operand) ops.Operand {
+			return g.Do(ops.Add, ops.BF16, z, g.Param(ops.BF16, n))
+		}},
+		{"residual", true, func(g *synthtest.Sketch, z ops.Operand) ops.Operand {
+			return g.Do(ops.Add, ops.BF16, z, g.Param(ops.BF16, 512, n))
+		}},
+		{"factors of columns", true, func(g *synthtest.Sketch, z ops.Operand) ops.Operand {
+			return g.Do(ops.Multiply, ops.BF16, z, g.Param(ops.BF16, 512, 1))
+		}},
+		{"short rows", false, func(g *synthtest.Sketch, z ops.Operand) ops.Operand {
+			return g.Do(ops.Multiply, ops.BF16, g.Do(ops.Reshape, ops.BF16, z, ops.Shape{512, n / 33, 33}), g.Param(ops.BF16, 33))
+		}},
+	} {
+		g := synthtest.NewSketch(t)
+		g.Return(c.after(g, g.Do(ops.Dot, ops.BF16, g.Param(ops.BF16, 512, 256), g.Param(ops.BF16, 256, n), synthtest.Attrs{{1}, {}, {0}, {}})))
+		fusions := synth.Fuse(&g.Graph, &target)
+		wantFusions(t, fusions, 1)
+		steps := g.Planned(t, &fusions[0], &target).Steps
+		last := steps[len(steps)-1].Kernel
+		if !strings.Contains(last.Name, "matrix_") {
+			t.Errorf("%s: the last kernel is %s", c.name, last.Name)
+		}
+		const decorate, arrayStride = 4<<16 | 71, 6
+		together := false
+		for i := range last.Code[:len(last.Code)-3] {
+			together = together || last.Code[i] == decorate && last.Code[i+2] == arrayStride && last.Code[i+3] == 8
+		}
+		if together != c.together {
+			t.Errorf("%s: results of eight bytes are stored together: %v", c.name, together)
+		}
+	}
+}
+
 // A product takes in operations that read its results in place. It takes in none
 // that it reads itself, that are long, that read its results at other indices, or
 // whose cost hardly counts.

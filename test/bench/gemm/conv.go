@@ -16,11 +16,11 @@ func runConvolutions(r *device.Runner, o *options) error {
 	if err != nil {
 		return err
 	}
-	for _, typ := range strings.Split(o.types, ",") {
-		d, err := ops.ParseDType(typ)
-		if err != nil {
-			return err
-		}
+	types, err := o.elements([]ops.DType{ops.F32})
+	if err != nil {
+		return err
+	}
+	for _, d := range types {
 		for _, size := range strings.Split(o.convolutions, ",") {
 			var n, c, side, f, taps, stride int
 			if _, err := fmt.Sscanf(size, "%dx%dx%dx%dx%dx%d", &n, &c, &side, &f, &taps, &stride); err != nil {

@@ -40,9 +40,9 @@ var (
 	vocabularies = []int{50257, 32003, 30522, 50265, 28996, 51865}
 )
 
-// draw draws a product: odd, prime, of a vocabulary, skinny, batched, transposed.
-func draw(r *rand.Rand) drawn {
-	p := drawn{typ: drawnTypes[r.IntN(len(drawnTypes))], batch: 1, ta: r.IntN(4) == 0, tb: r.IntN(3) == 0}
+// draw draws a product of one of some types: odd, prime, of a vocabulary, skinny, batched, transposed.
+func draw(r *rand.Rand, types []ops.DType) drawn {
+	p := drawn{typ: types[r.IntN(len(types))], batch: 1, ta: r.IntN(4) == 0, tb: r.IntN(3) == 0}
 	odd := func(from, to int) int { return (from+r.IntN(to-from))/2*2 + 1 }
 	size := func() int { return odd(200, 4100) }
 	switch r.IntN(7) {
@@ -131,10 +131,14 @@ func runDrawn(r *device.Runner, o *options) error {
 	if err != nil {
 		return err
 	}
+	types, err := o.elements(drawnTypes)
+	if err != nil {
+		return err
+	}
 	rng, begin := rand.New(rand.NewPCG(o.seed, 0)), time.Now()
 	var all []outcome
 	for len(all) < o.drawn && time.Since(begin) < o.total {
-		x := outcome{drawn: draw(rng)}
+		x := outcome{drawn: draw(rng, types)}
 		if x.flops() > o.flops {
 			continue
 		}

@@ -10,7 +10,7 @@
 //	gemm -matrix -tiles -type bf16,s8 -sizes 1024,4095
 //
 // -drawn draws products as Nx has them: odd, prime, of vocabularies, skinny, batched and
-// transposed, of six types. It compares each with its neighbour of whole tiles, lists
+// transposed, of six types or of those of -type. It compares each with its neighbour of whole tiles, lists
 // those that lose most first, and checks some elements on the host. The drivers' own caches are
 // off, so that the time of a first result has in it what compiling takes.
 package main
@@ -45,7 +45,7 @@ func main() {
 	flag.StringVar(&o.sizes, "sizes", "256,512,1024,2048,4096", "sizes: N, or MxNxK, or MxNxKxBATCH")
 	flag.StringVar(&o.layouts, "layouts", "nn", "layouts of both operands: n row-major, t column-major")
 	flag.StringVar(&o.shares, "shares", "1", "with -tiles: among how many workgroups k is shared out")
-	flag.StringVar(&o.types, "type", "f32", "element types")
+	flag.StringVar(&o.types, "type", "", "element types (default: f32, or with -drawn six)")
 	flag.BoolVar(&o.tiles, "tiles", false, "time every tile")
 	flag.BoolVar(&o.cpu, "processor", false, "use the kernels for processors")
 	flag.BoolVar(&o.matrix, "matrix", false, "use matrix hardware: bf16, f16, s8 or u8")
@@ -99,15 +99,30 @@ func run(o *options) error {
 	})
 }
 
+// elements are the types that are asked for, or else others.
+func (o *options) elements(others []ops.DType) (list []ops.DType, err error) {
+	if o.types == "" {
+		return others, nil
+	}
+	for _, name := range strings.Split(o.types, ",") {
+		typ, err := ops.ParseDType(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, typ)
+	}
+	return list, nil
+}
+
 // products measures the products of the given types, sizes and layouts. f returns how
 // many results are wrong.
 func (o *options) products(f func(typ ops.DType, size, layout string) (wrong int, err error)) error {
 	wrong := 0
-	for _, name := range strings.Split(o.types, ",") {
-		typ, err := ops.ParseDType(name)
-		if err != nil {
-			return err
-		}
+	types, err := o.elements([]ops.DType{ops.F32})
+	if err != nil {
+		return err
+	}
+	for _, typ := range types {
 		for _, size := range strings.Split(o.sizes, ",") {
 			for _, layout := range strings.Split(o.layouts, ",") {
 				n, err := f(typ, size, layout)

@@ -24,8 +24,9 @@
 #                             apart from the others
 #
 # The result is one line of JSON. "decode" is tokens a second of one sequence, from the difference
-# between runs of all tokens and of one; "first" is the time to the first token in seconds. With --streams,
-# "decode" is tokens a second of all clients together, and "first" and "between" are medians over clients and tokens.
+# between runs of all tokens and of one; "first" is the time to the first token in seconds, and "cold" that of
+# the very first call, tracing included. With --streams, "decode" is tokens a second of all clients together, and
+# "first" and "between" are medians over clients and tokens.
 
 defmodule Generation do
   alias Bumblebee.Text
@@ -130,15 +131,15 @@ defmodule Generation do
     parameters = init.(spec.__struct__.input_template(spec), Axon.ModelState.empty())
     inputs = inputs(o)
 
-    [one, all] =
+    [{cold, one}, {_, all}] =
       for tokens <- [1, o.tokens] do
         generate = Nx.Defn.jit(generate(o, spec, model, tokens), compiler: NxVulkanGo)
         # Until its fusions are compiled, a program runs one instruction after the other.
-        for _ <- 1..3, do: time(generate, parameters, inputs)
-        median(for _ <- 1..o.runs, do: time(generate, parameters, inputs))
+        [cold | _] = for _ <- 1..3, do: time(generate, parameters, inputs)
+        {cold, median(for _ <- 1..o.runs, do: time(generate, parameters, inputs))}
       end
 
-    line(o, %{decode: (o.tokens - 1) / (all - one), first: one, seconds: all})
+    line(o, %{decode: (o.tokens - 1) / (all - one), cold: cold, first: one, seconds: all})
   end
 
   # Each client gets its tokens from one serving, whose batches have all clients.

@@ -30,9 +30,10 @@
 #                             apart from the others, and runs no step
 #     --top        20         how many kinds of parts these two list, the costliest first
 #
-# The result is one line of JSON. Measured: "ms" a step, and "peak", the most bytes of the device's
-# memory that were used. Explained: dispatches, bytes moved and estimated milliseconds, and the
-# memory that the plan needs: "live" at the worst part, of that "params" for parameters and state.
+# The result is one line of JSON. Measured: "ms" a step, "cold", the first step, tracing included, and
+# "peak", the most bytes of the device's memory that were used. Explained: dispatches, bytes moved and
+# estimated milliseconds, and the memory that the plan needs: "live" at the worst part, of that "params"
+# for parameters and state.
 
 defmodule Training do
   alias Bumblebee.{Text, Vision}
@@ -237,9 +238,10 @@ defmodule Training do
     step = Nx.Defn.jit(step, compiler: NxVulkanGo)
 
     # Until its fusions are compiled, a program runs one instruction after the other.
+    {cold, state} = time(o, step, data, state)
     state = warm(o, step, data, state, System.monotonic_time(:second) + o.warm)
     {times, _} = Enum.map_reduce(1..o.runs, state, fn _, state -> time(o, step, data, state) end)
-    line(o, %{ms: median(times), peak: NxVulkanGo.memory().device.peak})
+    line(o, %{ms: median(times), cold: cold, peak: NxVulkanGo.memory().device.peak})
   end
 
   defp warm(o, step, data, state, until) do
