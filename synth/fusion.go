@@ -29,6 +29,10 @@ func Fuse(g *Graph, t *Target) []Fusion {
 	return partition.Partition(g, t, fused.Capabilities{})
 }
 
+// Verify reports the first fault of fusions that are to carry out a graph, such as a value that is read and not made;
+// see fusion.Verify.
+func Verify(g *Graph, list []Fusion) error { return fusion.Verify(g, list) }
+
 // Rewrite is a region with instructions that a GPU fuses better: indices of rows are compared with
 // positions, products of few vectors compute their matrix, those of 8 bits read them as they are, those that are transposed exchange their
 // operands, those of padded values leave the zeros out, and those of f32 and bf16 are two of bf16; see package graph. t may be nil.

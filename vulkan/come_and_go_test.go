@@ -29,8 +29,15 @@ func (c *coming) scrambled(x uint32) uint32 {
 // TestPipelinesComeAndGo has four goroutines make pipelines, runs them, and destroys those that have not run lately, while
 // others are being compiled and run. Each gives the numbers of its own constants.
 func TestPipelinesComeAndGo(t *testing.T) {
+	for name, fault := range map[string]Fault{"as the driver needs it": {}, "apart": {PipelinesApart: true}} {
+		t.Run(name, func(t *testing.T) {
+			pipelinesComeAndGo(t, openTest(t, Options{Watchdog: 20 * time.Second, Fault: fault}))
+		})
+	}
+}
+
+func pipelinesComeAndGo(t *testing.T, d *Device) {
 	const live, together, words = 48, 4, 64
-	d := openTest(t, Options{Watchdog: 20 * time.Second})
 	code := readWords(t, "value_bind.spv")
 	compiled := make(chan *coming)
 	var left sync.WaitGroup

@@ -64,9 +64,6 @@ func (c *kernelCheck) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if dev.Info().OneCompiler {
-		c.jobs = 1 // the others would wait for the compiler, and that would be measured
-	}
 	known, err := target.Probe(dev)
 	if err != nil {
 		return errors.Join(err, dev.Close())

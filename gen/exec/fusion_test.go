@@ -1,11 +1,16 @@
 package exec
 
 import (
+	"bytes"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth"
+
+	"github.com/rs/zerolog"
 )
 
 // softmax is exp(x - max) / sum over rows, times a scalar.
@@ -212,6 +217,40 @@ func TestSimplified(t *testing.T) {
 				}
 			}
 			r.Built()
+		}
+	})
+}
+
+// TestFaultOfPartition: where a partition misses a value, the program runs one instruction at a time. Its numbers are
+// right, and the log has the operation.
+func TestFaultOfPartition(t *testing.T) {
+	rigs(t, func(r *rig) {
+		if r.Dev == nil {
+			return // the host has no fusions
+		}
+		var log bytes.Buffer
+		cfg := r.exec.cfg
+		cfg.Log = zerolog.New(&log)
+		r.drive(New(cfg))
+		r.exec.specializer.Enough = 2
+		r.exec.specializer.Cutting.Fuse = func(g *synth.Graph, t *synth.Target) []synth.Fusion {
+			list := synth.Fuse(g, t)
+			return list[:len(list)-1]
+		}
+		q, m := r.session(), f32(3, 5)
+		r.Define(q, "softmax", softmax(3, 5))
+		r.Do(q, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(make([]float32, 15)...)}})
+		for i := range 4 {
+			id := ops.ID(10 + 2*i)
+			r.run(q, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(10))
+			got, err := r.Read(q, id, 0, math.MaxInt)
+			if err != nil || !slices.Equal(got, slices.Repeat([]float32{2}, 15)) {
+				t.Errorf("run %d gives %v, %v", i, got, err)
+			}
+			r.Built()
+		}
+		if text := log.String(); strings.Count(text, "which is needed: %5:f32[3,5] = exp") != 1 {
+			t.Errorf("the log says %q", text)
 		}
 	})
 }

@@ -117,3 +117,21 @@ func BenchmarkProgram(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkVerify verifies the fusions of a long program, and cuts it for comparison.
+func BenchmarkVerify(b *testing.B) {
+	g := backward(b, 15000)
+	us := synth.Fuse(&g.Graph, synthtest.GPU)
+	b.Run("fuse", func(b *testing.B) {
+		for b.Loop() {
+			synth.Fuse(&g.Graph, synthtest.GPU)
+		}
+	})
+	b.Run("verify", func(b *testing.B) {
+		for b.Loop() {
+			if err := synth.Verify(&g.Graph, us); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

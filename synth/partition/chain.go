@@ -163,10 +163,17 @@ func (f *partitioner) small(u *fusion.Fusion) bool {
 	return computes
 }
 
+// updatesMade reports whether fusion r is an update of a tensor that u makes, or an update alone. Its plan copies the tensor
+// first, or has it updated in place: it is in memory.
+func updatesMade(u, r *fusion.Fusion) bool {
+	last := &r.Body[len(r.Body)-1]
+	return fusion.Updates(last) && (len(r.Body) == 1 || u.Gives(last.Ins[fusion.UpdateOf].ID))
+}
+
 // chain is reader r with fusion u in its kernel, if that has room for it.
 func (f *partitioner) chain(u, r *fusion.Fusion) (c fusion.Fusion, ok bool) {
 	last := &r.Body[len(r.Body)-1]
-	if len(r.Whole) > 0 || f.nodes[f.made[last.Outs[0].ID]].pattern == patternOpaque {
+	if len(r.Whole) > 0 || f.nodes[f.made[last.Outs[0].ID]].pattern == patternOpaque || updatesMade(u, r) {
 		return c, false
 	}
 	for _, s := range append(u.StagesOrSelf(), r.StagesOrSelf()...) {

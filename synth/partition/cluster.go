@@ -15,6 +15,7 @@ import (
 type cluster struct {
 	items         []int              // instructions of no other fusion, in order
 	first, last   int                // nodes
+	place         int                // after those of the clusters that it reads
 	n             int                // elements of a value; 0 if it has no common iteration space
 	reduction     *strided.Reduction // of its reductions; nil if it has none
 	product       bool               // it begins with a contraction
@@ -136,6 +137,7 @@ func (f *partitioner) start(i int, deps []dep) {
 	}
 	g.lits = f.literals(i)
 	n.cluster = g
+	f.enter(g, i)
 }
 
 // join merges clusters a and b if one kernel can carry out both, and else gives the
@@ -151,9 +153,10 @@ func (f *partitioner) join(a, b *cluster) Reason {
 	switch {
 	case why != "":
 		return why
-	case f.between(a, b) || f.between(b, a):
+	case f.between(a, b):
 		return cycle
 	}
+	f.reorder(a, b)
 	a.rules |= b.rules | by
 	f.merge(a, b)
 	return ""
@@ -218,8 +221,12 @@ func (f *partitioner) isReadOutside(i int, in ...*cluster) bool {
 
 // anyReader reports whether a predicate holds for any reader of node i, directly or
 // through views and recomputed values. Nodes that have not been visited count as
-// readers themselves.
+// readers themselves. A reader may have followed a recomputed value to node i before that value was stored in memory: it
+// computes it still.
 func (f *partitioner) anyReader(i int, so func(int) bool) bool {
+	if slices.ContainsFunc(f.nodes[i].readBy, so) {
+		return true
+	}
 	for _, u := range f.nodes[i].users {
 		n := &f.nodes[u]
 		if !n.live {
@@ -231,40 +238,4 @@ func (f *partitioner) anyReader(i int, so func(int) bool) bool {
 		}
 	}
 	return false
-}
-
-// between reports whether a third cluster depends on a, and b depends on it (a cycle).
-func (f *partitioner) between(a, b *cluster) bool {
-	f.stamp++
-	a.stamp, b.stamp = f.stamp, f.stamp
-	stack := f.stack[:0]
-	visited := 0
-	push := func(g *cluster) {
-		for _, d := range g.deps {
-			h := f.nodes[d.node].cluster
-			if h.stamp != f.stamp && h.last > a.first {
-				h.stamp = f.stamp
-				stack = append(stack, h)
-			}
-		}
-	}
-	defer func() { f.stack = stack }()
-	push(b)
-	for len(stack) > 0 {
-		h := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if visited++; visited > maxVisits || f.reads(h, a) {
-			return true
-		}
-		push(h)
-	}
-	return false
-}
-
-// maxVisits bounds the clusters that a search visits.
-const maxVisits = 4096
-
-// reads reports whether cluster h reads a value of cluster a.
-func (f *partitioner) reads(h, a *cluster) bool {
-	return slices.ContainsFunc(h.deps, func(d dep) bool { return f.nodes[d.node].cluster == a })
 }

@@ -71,7 +71,7 @@ func (f *partitioner) waits(a, b *cluster) bool {
 		if c == a || !f.ofVector(c) || f.reads(c, a) || f.reads(a, c) {
 			continue
 		}
-		if !f.between(a, c) && !f.between(c, a) {
+		if !f.between(a, c) {
 			return true
 		}
 	}

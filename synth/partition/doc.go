@@ -6,6 +6,7 @@
 // it. Any other instruction joins the clusters of its operands if a rule allows it, no cycle arises, and one
 // kernel holds both. A fusion.DAG finds what an instruction reads, and whether strides express it. Clusters
 // that read the same value, and small ones of one size, are then joined (multi-output and horizontal fusion).
+// Clusters have places in an order of their own, which tells where a cycle would arise (order.go).
 // At the end, small fusions that few others read become stages of these (chained), and small kernels that do not
 // depend on one another become one (abreast).
 // Explain tells by which rules instructions were joined, and why a cluster ends.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/synth/codegen"
 	"nxvk/synth/fusion"
 )
 
@@ -107,21 +108,45 @@ func (f *partitioner) before(g *cluster) []*cluster {
 	return hs
 }
 
-// fusionsOf makes a cluster a fusion. If no single iteration space can express how its
-// items read each other, each item becomes one.
+// fusionsOf makes a cluster a fusion. If no single iteration space can express how its items read each other, or what it reads
+// in this space has too many addresses, each item becomes one.
 func (f *partitioner) fusionsOf(g *cluster) []fusion.Fusion {
 	u := f.newFusion(g.items)
-	if len(g.items) == 1 || f.hasSpace(&u) {
+	if len(g.items) == 1 {
+		return []fusion.Fusion{u}
+	}
+	why := f.oneKernel(g, &u)
+	if why == "" {
 		return []fusion.Fusion{u}
 	}
 	var fusions []fusion.Fusion
 	for _, i := range g.items {
-		f.nodes[i].cluster, f.nodes[i].reason = &cluster{items: []int{i}, first: i, last: i}, manySpaces
+		f.nodes[i].cluster, f.nodes[i].reason = &cluster{items: []int{i}, first: i, last: i}, why
 	}
 	for _, i := range g.items {
 		fusions = append(fusions, f.newFusion([]int{i}))
 	}
 	return fusions
+}
+
+// oneKernel gives the reason why a fusion of a cluster is no single kernel; empty if it is. Items that read a value alike when
+// each has its own iteration space may read it in several ways in the common one: each takes a buffer.
+func (f *partitioner) oneKernel(g *cluster, u *fusion.Fusion) Reason {
+	dag, err := fusion.NewDAG(u, func(id ops.ID) ops.Type { return f.types[id] })
+	var at *fusion.ViewError
+	switch {
+	case errors.As(err, &at):
+		return manySpaces
+	case err != nil || g.product:
+		return ""
+	}
+	buffers := len(u.Outs)
+	for i := range dag.Sources {
+		if k := dag.Sources[i].Kind; k == codegen.FromBuffer || k == codegen.FromCheck {
+			buffers++
+		}
+	}
+	return budgetFor(f.t, buffers, pushBytes(g.lits, nil))
 }
 
 // hasSpace reports whether one iteration space expresses a fusion.
@@ -154,8 +179,9 @@ func (f *partitioner) unexplained(items []int) fusion.Fusion {
 	lits := map[string]*ops.Literal{}
 	for _, i := range body {
 		in := *f.nodes[i].in
-		for _, o := range in.Ins {
-			if o.Lit == nil && !inside(o) && f.listed[o.ID] != f.stamp {
+		for k, o := range in.Ins {
+			stored := k == fusion.UpdateOf && fusion.Updates(&in) // it is read from memory, also where the slice is computed of it
+			if o.Lit == nil && (stored || !inside(o)) && f.listed[o.ID] != f.stamp {
 				f.listed[o.ID] = f.stamp
 				u.Ins = append(u.Ins, o.ID)
 			}

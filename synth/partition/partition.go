@@ -29,7 +29,10 @@ type partitioner struct {
 	types    map[ops.ID]ops.Type
 	stamp    int            // number of the latest search
 	listed   map[ops.ID]int // the latest search that visited a value
-	stack    []*cluster     // scratch of a search
+	places   int            // of clusters; see order.go
+	upstream []*cluster     // what the latest search found
+	search   []*cluster     // scratch of a search
+	readers  []*cluster     // scratch of a search
 	outputs  []int          // scratch of outputsOf
 	operands []ops.Type     // scratch of typesOf
 	dag      fusion.DAG     // of the instruction that was followed last
@@ -46,6 +49,7 @@ type node struct {
 	in             *ops.Instr
 	pattern        opPattern
 	users          []int
+	readBy         []int // nodes whose clusters read it from memory
 	kept           bool  // a result of the graph
 	live           bool  // a result depends on it
 	inMemory       bool  // an instruction reads it from memory
@@ -217,6 +221,7 @@ func (f *partitioner) isolate(i int, why Reason) {
 			n.cluster.deps = append(n.cluster.deps, dep{node: j})
 		}
 	}
+	f.enter(n.cluster, i)
 }
 
 // place gives an instruction a cluster, and merges it with the clusters it reads.

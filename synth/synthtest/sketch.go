@@ -18,6 +18,10 @@ type Sketch struct {
 	fusion.Graph
 	T     testing.TB
 	Types map[ops.ID]ops.Type
+
+	// Host computes products and convolutions, whose kernels are not written in Go and cannot be interpreted. A sketch without
+	// it is not run where it has any.
+	Host func(in *ops.Instr, args [][]byte) [][]byte
 }
 
 func NewSketch(t testing.TB) *Sketch { return &Sketch{T: t, Types: map[ops.ID]ops.Type{}} }
@@ -112,6 +116,12 @@ func (g *Sketch) Inputs(seed uint64) Values {
 func (g *Sketch) Carry(target *lowering.Target, fusions []fusion.Fusion, vs Values) (wrong map[ops.ID]bool) {
 	g.T.Helper()
 	wrong = map[ops.ID]bool{}
+	g.carry(target, fusions, vs, wrong)
+	return wrong
+}
+
+func (g *Sketch) carry(target *lowering.Target, fusions []fusion.Fusion, vs Values, wrong map[ops.ID]bool) {
+	g.T.Helper()
 	for i := range fusions {
 		u := &fusions[i]
 		p, err := synth.LowerFusion(u, func(id ops.ID) ops.Type {
@@ -122,6 +132,10 @@ func (g *Sketch) Carry(target *lowering.Target, fusions []fusion.Fusion, vs Valu
 		}, target)
 		if err != nil {
 			g.T.Fatalf("fusion %d, %v: %v", i, u, err)
+		}
+		if g.Host != nil && slices.ContainsFunc(u.Body, multiplies) {
+			g.carryWithProducts(target, u, vs, wrong)
+			continue
 		}
 		var operands [][]byte
 		for _, id := range u.Ins {
@@ -149,19 +163,66 @@ func (g *Sketch) Carry(target *lowering.Target, fusions []fusion.Fusion, vs Valu
 			}
 		}
 	}
-	return wrong
 }
 
-// Check runs the graph in fusions and instruction by instruction; what is kept
-// must be the same bits. Products of matrices, whose kernels are not written in
-// Go, are not run.
+// multiplies reports whether an instruction is a product or a convolution.
+func multiplies(in ops.Instr) bool {
+	return in.Op == ops.Dot || in.Op == ops.Conv || in.Op == ops.Attention
+}
+
+// carryWithProducts carries out the instructions of a fusion one by one: the host its products, kernels the others. Only the
+// results of the fusion are there after it.
+func (g *Sketch) carryWithProducts(target *lowering.Target, u *fusion.Fusion, vs Values, wrong map[ops.ID]bool) {
+	g.T.Helper()
+	inner, bad := Values{}, map[ops.ID]bool{}
+	for _, id := range u.Ins {
+		inner[id], bad[id] = vs[id], wrong[id]
+	}
+	for i := range u.Body {
+		in := &u.Body[i]
+		if !multiplies(*in) {
+			g.carry(target, []fusion.Fusion{One(in)}, inner, bad)
+			continue
+		}
+		var args [][]byte
+		for _, o := range in.Ins {
+			if o.Lit != nil {
+				args = append(args, o.Lit.Data)
+				continue
+			}
+			if inner[o.ID] == nil {
+				g.T.Fatalf("%s reads %d, which is not there", line(in), o.ID)
+			}
+			args = append(args, inner[o.ID][:g.Types[o.ID].Bytes()])
+			bad[in.Outs[0].ID] = bad[in.Outs[0].ID] || bad[o.ID]
+		}
+		for k, out := range g.Host(in, args) {
+			inner[in.Outs[k].ID], bad[in.Outs[k].ID] = padded4(out), bad[in.Outs[0].ID]
+		}
+	}
+	for _, o := range u.Outs {
+		vs[o.ID], wrong[o.ID] = inner[o.ID], bad[o.ID]
+	}
+}
+
+// Check runs the graph in fusions and instruction by instruction, on random elements; what is kept
+// must be the same bits.
 func (g *Sketch) Check(target *lowering.Target, seed uint64) []fusion.Fusion {
 	g.T.Helper()
-	fusions := synth.Fuse(&g.Graph, target)
-	if slices.ContainsFunc(g.Body, func(in ops.Instr) bool { return in.Op == ops.Dot }) {
+	return g.CheckOn(target, synth.Fuse(&g.Graph, target), func() Values { return g.Inputs(seed) })
+}
+
+// CheckOn runs fusions of the graph, and the graph instruction by instruction, on some elements; what is kept must be the same
+// bits.
+func (g *Sketch) CheckOn(target *lowering.Target, fusions []fusion.Fusion, inputs func() Values) []fusion.Fusion {
+	g.T.Helper()
+	if err := synth.Verify(&g.Graph, fusions); err != nil {
+		g.T.Fatalf("%v, of\n%sin\n%s", err, String(&g.Graph), Show(fusions))
+	}
+	if g.Host == nil && slices.ContainsFunc(g.Body, multiplies) {
 		return fusions
 	}
-	fused, plain := g.Inputs(seed), g.Inputs(seed)
+	fused, plain := inputs(), inputs()
 	bad := g.Carry(target, fusions, fused)
 	var ones []fusion.Fusion
 	for i := range g.Body {

@@ -54,9 +54,9 @@ type Info struct {
 	// Bindings is true where kernels run faster with storage buffer bindings than with
 	// addresses, as on software devices.
 	Bindings bool
-	// OneCompiler is true where the driver makes wrong code of a kernel while it compiles another one. Kernels are then
-	// compiled one after the other.
-	OneCompiler bool
+	// PipelinesApart is true where the driver runs wrong code of a pipeline that it makes during a submission. Kernels are
+	// then compiled by a second device, and pipelines made of its code between submissions.
+	PipelinesApart bool
 }
 
 // Component is the element type of the operands of a cooperative matrix.
@@ -139,7 +139,7 @@ func newInfo(v *vk.Info) Info {
 		Name: v.Name, Driver: v.Driver, DriverInfo: v.DriverInfo, Kind: kind,
 		UUID:   fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:]),
 		Queues: int(min(v.Queues, vk.MaxQueues)), CopyQueues: len(v.CopyQueues), VendorID: v.Vendor, DeviceID: v.Device, APIVersion: Version(v.API),
-		Features: newFeatures(v), Limits: newLimits(v), Matrices: newMatrices(v), Bindings: kind == CPU, OneCompiler: v.DriverID == driverNVIDIA,
+		Features: newFeatures(v), Limits: newLimits(v), Matrices: newMatrices(v), Bindings: kind == CPU, PipelinesApart: v.DriverID == driverNVIDIA,
 	}
 	if !i.Features.BufferDeviceAddress {
 		i.Bindings = true

@@ -2,6 +2,7 @@ package logical
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,9 @@ type Device struct {
 	Options  Options
 	Counts   Counters
 
+	// Making is held by submissions, and shared by those who make pipelines, where Info.PipelinesApart is true.
+	Making sync.RWMutex
+
 	onEnd   atomic.Pointer[func(waited, ran time.Duration)]
 	epoch   atomic.Uint64
 	lost    atomic.Pointer[error]
@@ -29,6 +33,9 @@ type Device struct {
 // Open creates the device of an adapter, with the faults of the options injected.
 func Open(in vk.Instance, a *adapter.Adapter, o Options) (*Device, error) {
 	d := &Device{Instance: in, GPU: a.GPU, Info: a.Info, Raw: a.Raw, Options: o}
+	if o.Fault.PipelinesApart {
+		d.Info.PipelinesApart = true
+	}
 	if o.Fault.NoPushDescriptors {
 		d.Raw.Features &^= vk.PushDescriptor
 		d.Info.Features.PushDescriptor = false

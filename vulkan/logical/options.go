@@ -60,6 +60,8 @@ type Fault struct {
 	// Refuse is called for each compiled kernel, from several goroutines at once; true
 	// makes the driver refuse the kernel.
 	Refuse func(name string) bool
+	// PipelinesApart makes the driver appear to need Info.PipelinesApart.
+	PipelinesApart bool
 	// Queues makes the device appear to have that many queues; 0 changes nothing.
 	Queues int
 	// CopyQueues makes the device appear to have that many queues that only copy, and one for little work, or none where it

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"unsafe"
 
 	"nxvk/vulkan/vk"
@@ -38,9 +39,10 @@ const (
 // driverCache is a pipeline cache of the driver. It is destroyed when another one has replaced it and
 // nobody compiles with it.
 type driverCache struct {
-	handle vk.PipelineCache
-	users  int
-	over   bool
+	handle  vk.PipelineCache
+	merging sync.RWMutex // is held while data is merged into it
+	users   int
+	over    bool
 }
 
 // Reasons why a file is not used.
@@ -102,7 +104,9 @@ func (c *Compiler) giveCache(old *driverCache) {
 // boundCache replaces a cache that is too large by an empty one; mu is held. It returns the data of
 // the cache, nil where it was replaced.
 func (c *Compiler) boundCache() ([]byte, error) {
+	c.cache.merging.RLock()
 	data, r := vk.GetPipelineCacheData(c.d.VK, c.cache.handle)
+	c.cache.merging.RUnlock()
 	if r != vk.Success {
 		return nil, fmt.Errorf("read the pipeline cache: %w", r)
 	}

@@ -12,20 +12,28 @@ import (
 type Compiler struct {
 	d      *logical.Device
 	making sync.WaitGroup // pipelines that are being compiled
+	apart  *apart         // compiles for a driver that needs it; nil otherwise
+	shapes shapes
 
 	mu     sync.Mutex
 	closed bool
 	cache  *driverCache
 	most   int // bytes of the cache
 	made   int // pipelines since the size of the cache was checked
-	shapes map[shapeKey]shape
 	all    map[*Pipeline]struct{}
 }
 
 // New returns the compiler of a device, with the cache from disk where that is valid.
 func New(d *logical.Device) (*Compiler, error) {
-	c := &Compiler{d: d, shapes: make(map[shapeKey]shape), all: make(map[*Pipeline]struct{})}
-	return c, c.openCache()
+	c := &Compiler{d: d, shapes: shapes{d: d, device: d.VK}, all: make(map[*Pipeline]struct{})}
+	if err := c.openCache(); err != nil || !d.Info.PipelinesApart {
+		return c, err
+	}
+	var err error
+	if c.apart, err = openApart(d); err != nil {
+		vk.DestroyPipelineCache(d.VK, c.cache.handle)
+	}
+	return c, err
 }
 
 // Close waits for kernels that are being compiled, saves the cache and destroys all
@@ -44,10 +52,11 @@ func (c *Compiler) Close() error {
 	for p := range c.all {
 		p.destroy()
 	}
-	for _, s := range c.shapes {
-		vk.DestroyLayout(c.d.VK, s.set, s.layout)
+	c.shapes.destroy()
+	if c.apart != nil {
+		c.apart.close()
 	}
-	c.all, c.shapes = nil, nil
+	c.all = nil
 	err := c.saveCache()
 	vk.DestroyPipelineCache(c.d.VK, c.cache.handle)
 	return err

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"sync"
 
 	"nxvk/vulkan/logical"
 	"nxvk/vulkan/vk"
@@ -65,22 +66,45 @@ type shape struct {
 
 type shapeKey struct{ bindings, push int }
 
-// shape returns the Vulkan layouts of a layout, which pipelines share.
-func (c *Compiler) shape(l *Layout) (shape, error) {
+func keyOf(l *Layout) shapeKey {
 	key := shapeKey{push: l.PushSize()}
 	if !l.Addresses {
 		key.bindings = l.Buffers
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s, ok := c.shapes[key]; ok {
-		return s, nil
+	return key
+}
+
+// shapes are the Vulkan layouts of a device, which pipelines share.
+type shapes struct {
+	d      *logical.Device
+	device vk.Device // d's, or one with the same features
+
+	mu  sync.Mutex
+	all map[shapeKey]shape
+}
+
+// get returns the Vulkan layouts of a layout.
+func (s *shapes) get(key shapeKey) (shape, vk.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if had, ok := s.all[key]; ok {
+		return had, vk.Success
 	}
-	set, layout, r := vk.CreateLayout(c.d.VK, key.bindings, c.d.Info.Features.PushDescriptor, key.push)
+	set, layout, r := vk.CreateLayout(s.device, key.bindings, s.d.Info.Features.PushDescriptor, key.push)
 	if r != vk.Success {
-		return shape{}, c.d.Fail("create a pipeline layout", r)
+		return shape{}, r
 	}
-	s := shape{set, layout}
-	c.shapes[key] = s
-	return s, nil
+	if s.all == nil {
+		s.all = make(map[shapeKey]shape)
+	}
+	made := shape{set, layout}
+	s.all[key] = made
+	return made, vk.Success
+}
+
+func (s *shapes) destroy() {
+	for _, made := range s.all {
+		vk.DestroyLayout(s.device, made.set, made.layout)
+	}
+	s.all = nil
 }

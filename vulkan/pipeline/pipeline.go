@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"sync"
 
 	"nxvk/vulkan/adapter"
 	"nxvk/vulkan/logical"
@@ -38,9 +37,9 @@ func (c *Compiler) Compile(name string, code []uint32, l Layout) (*Pipeline, err
 		return nil, logical.ErrClosed
 	}
 	defer c.making.Done()
-	s, err := c.shape(&l)
-	if err != nil {
-		return nil, fmt.Errorf("compile %s: %w", name, err)
+	s, r := c.shapes.get(keyOf(&l))
+	if r != vk.Success {
+		return nil, d.Fail(fmt.Sprintf("compile %s: create a pipeline layout", name), r)
 	}
 	l.Spec = append([]uint32(nil), l.Spec...)
 	p := &Pipeline{c: c, name: name, layout: l, shape: s, code: code}
@@ -54,7 +53,8 @@ func (c *Compiler) Compile(name string, code []uint32, l Layout) (*Pipeline, err
 	defer c.mu.Unlock()
 	c.giveCache(cache)
 	if r != vk.Success {
-		if err = d.Fail("compile "+name, r); d.Gone() == nil {
+		err := d.Fail("compile "+name, r)
+		if d.Gone() == nil {
 			err = fmt.Errorf("%w: %w", logical.ErrRefused, err)
 		}
 		return nil, err
@@ -68,24 +68,17 @@ func (c *Compiler) Compile(name string, code []uint32, l Layout) (*Pipeline, err
 	return p, nil
 }
 
-// compiling is held while a driver compiles that does so one kernel at a time. With NVIDIA's 580.159 on an H200, four
-// goroutines that make pipelines while a stream runs them got code with other constants than they gave, within 130 to 250
-// pipelines: wrong numbers, or loops that hang the device. One goroutine made 3,000 without a fault. Neither a pipeline
-// cache nor the destruction of pipelines made a difference (TestPipelinesComeAndGo). The lock is for all devices of the
-// process, since they share the compiler.
-var compiling sync.Mutex
-
 // create has the driver compile the kernel, for dispatches that begin at workgroup 0 or,
 // with base, anywhere.
 func (p *Pipeline) create(cache *driverCache, base bool) (vk.Pipeline, vk.Result) {
-	if p.c.d.Info.OneCompiler {
-		compiling.Lock()
-		defer compiling.Unlock()
-	}
-	return vk.CreateComputePipeline(p.c.d.VK, &vk.PipelineInfo{
+	info := &vk.PipelineInfo{
 		Code: p.code, Layout: p.shape.layout, Cache: cache.handle, Spec: p.layout.Spec,
 		Subgroup: uint32(p.layout.SubgroupSize), Base: base,
-	})
+	}
+	if p.c.apart != nil {
+		return p.createApart(cache, info)
+	}
+	return vk.CreateComputePipeline(p.c.d.VK, info)
 }
 
 // Name returns the name given to Compile.

@@ -81,6 +81,18 @@ func (q *Scheduler) issued(b *Batch, t *timeline, r running) {
 	q.drop(b)
 }
 
+// handOver gives a command buffer to the driver.
+func (q *Scheduler) handOver(t *timeline, c *commandBuffer, value uint64, after []vk.Point) error {
+	if q.d.Info.PipelinesApart {
+		q.d.Making.Lock()
+		defer q.d.Making.Unlock()
+	}
+	if r := vk.QueueSubmit(q.d.VK, t.queue, c.vk, t.semaphore, value, after); r != vk.Success {
+		return q.d.Fail("submit", r)
+	}
+	return nil
+}
+
 // send records a batch, unless a command buffer has its commands already, and submits it.
 func (q *Scheduler) send(b *Batch, t *timeline, value uint64, after []vk.Point) (*commandBuffer, error) {
 	c, recorded, err := q.commandBuffer(b)
@@ -92,9 +104,7 @@ func (q *Scheduler) send(b *Batch, t *timeline, value uint64, after []vk.Point) 
 	}
 	if err == nil {
 		t.sent.Store(value)
-		if r := vk.QueueSubmit(q.d.VK, t.queue, c.vk, t.semaphore, value, after); r != vk.Success {
-			err = q.d.Fail("submit", r)
-		}
+		err = q.handOver(t, c, value, after)
 	}
 	if err != nil {
 		q.giveBack(c)

@@ -34,6 +34,7 @@ func GetBufferDeviceAddress(Device, Buffer) uint64                             {
 
 func CreatePipelineCache(Device, []byte) (PipelineCache, Result)              { panic(unreachable) }
 func GetPipelineCacheData(Device, PipelineCache) ([]byte, Result)             { panic(unreachable) }
+func MergePipelineCache(_ Device, _, _ PipelineCache) Result                  { panic(unreachable) }
 func DestroyPipelineCache(Device, PipelineCache)                              { panic(unreachable) }
 func CreateLayout(Device, int, bool, int) (SetLayout, PipelineLayout, Result) { panic(unreachable) }
 func DestroyLayout(Device, SetLayout, PipelineLayout)                         { panic(unreachable) }

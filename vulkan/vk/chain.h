@@ -9,6 +9,7 @@ typedef struct {
 	VkPhysicalDeviceVulkan11Features v11;
 	VkPhysicalDeviceVulkan12Features v12;
 	VkPhysicalDeviceSubgroupSizeControlFeatures subgroup;
+	VkPhysicalDevicePipelineCreationCacheControlFeatures cache;
 	VkPhysicalDeviceShaderAtomicFloatFeaturesEXT atomics;
 	VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix;
 	VkPhysicalDeviceShaderBfloat16FeaturesKHR bf16;

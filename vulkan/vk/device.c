@@ -21,6 +21,7 @@ static void enable(nxvk_features *f, uint32_t b) {
 	v->vulkanMemoryModel = v->vulkanMemoryModelDeviceScope = ON(NXVK_MEMORY_MODEL);
 	v->shaderBufferInt64Atomics = ON(NXVK_ATOMIC_INT64);
 	f->subgroup.subgroupSizeControl = ON(NXVK_SUBGROUP_SIZE);
+	f->cache.pipelineCreationCacheControl = ON(NXVK_CACHE_ONLY);
 	f->atomics.shaderBufferFloat32Atomics = f->atomics.shaderBufferFloat32AtomicAdd = ON(NXVK_ATOMIC_FLOAT);
 	f->matrix.cooperativeMatrix = ON(NXVK_MATRIX);
 	f->matrix.cooperativeMatrixRobustBufferAccess = VK_FALSE;
@@ -38,8 +39,10 @@ static uint32_t pick_extensions(const VkExtensionProperties *list, uint32_t n, u
 	uint32_t k = 0;
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 		if (nxvk_has(list, n, wanted[i])) out[k++] = wanted[i];
-	if (api < VK_API_VERSION_1_3 && nxvk_has(list, n, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
-		out[k++] = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
+	static const char *core[] = { // since 1.3
+		VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, VK_EXT_PIPELINE_CREATION_CACHE_CONTROL_EXTENSION_NAME};
+	for (size_t i = 0; i < sizeof core / sizeof *core; i++)
+		if (api < VK_API_VERSION_1_3 && nxvk_has(list, n, core[i])) out[k++] = core[i];
 	return k;
 }
 

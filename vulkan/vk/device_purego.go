@@ -32,7 +32,7 @@ type (
 		CreateDescriptorSetLayout, DestroyDescriptorSetLayout,
 		CreatePipelineLayout, DestroyPipelineLayout,
 		CreateComputePipelines, DestroyPipeline,
-		CreatePipelineCache, DestroyPipelineCache, GetPipelineCacheData,
+		CreatePipelineCache, DestroyPipelineCache, GetPipelineCacheData, MergePipelineCaches,
 		CreateCommandPool, DestroyCommandPool, ResetCommandPool, AllocateCommandBuffers,
 		BeginCommandBuffer, EndCommandBuffer, CmdBindPipeline, CmdPushConstants,
 		CmdDispatch, CmdDispatchBase, CmdPipelineBarrier, CmdCopyBuffer, CmdFillBuffer,
@@ -105,7 +105,7 @@ func pickExtensions(list []abi.ExtensionProperties, api uint32) (names []string)
 		"VK_KHR_portability_subset", // must be enabled wherever it is listed
 	}
 	if api < abi.Version13 {
-		wanted = append(wanted, extSubgroupSize)
+		wanted = append(wanted, extSubgroupSize, extCacheControl)
 	}
 	for _, name := range wanted {
 		if has(list, name) {

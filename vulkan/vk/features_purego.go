@@ -18,6 +18,7 @@ const (
 	extBfloat16       = "VK_KHR_shader_bfloat16"
 	extSubgroupSize   = "VK_EXT_subgroup_size_control"
 	extHostImport     = "VK_EXT_external_memory_host"
+	extCacheControl   = "VK_EXT_pipeline_creation_cache_control"
 )
 
 // features is the chain of feature structures, linked as far as the device knows them. It is
@@ -27,6 +28,7 @@ type features struct {
 	v11      abi.PhysicalDeviceVulkan11Features
 	v12      abi.PhysicalDeviceVulkan12Features
 	subgroup abi.PhysicalDeviceSubgroupSizeControlFeatures
+	cache    abi.PhysicalDevicePipelineCreationCacheControlFeatures
 	atomics  abi.PhysicalDeviceShaderAtomicFloatFeaturesEXT
 	matrix   abi.PhysicalDeviceCooperativeMatrixFeaturesKHR
 	bf16     abi.PhysicalDeviceShaderBfloat16FeaturesKHR
@@ -40,6 +42,7 @@ func newFeatures(pin *runtime.Pinner, api uint32, list []abi.ExtensionProperties
 	f.v11.SType = abi.TypePhysicalDeviceVulkan11Features
 	f.v12.SType = abi.TypePhysicalDeviceVulkan12Features
 	f.subgroup.SType = abi.TypePhysicalDeviceSubgroupSizeControlFeatures
+	f.cache.SType = abi.TypePhysicalDevicePipelineCreationCacheControlFeatures
 	f.atomics.SType = abi.TypePhysicalDeviceShaderAtomicFloatFeaturesEXT
 	f.matrix.SType = abi.TypePhysicalDeviceCooperativeMatrixFeaturesKHR
 	f.bf16.SType = abi.TypePhysicalDeviceShaderBfloat16FeaturesKHR
@@ -52,6 +55,7 @@ func newFeatures(pin *runtime.Pinner, api uint32, list []abi.ExtensionProperties
 		{api >= abi.Version12, unsafe.Pointer(&f.v11), &f.v11.PNext},
 		{api >= abi.Version12, unsafe.Pointer(&f.v12), &f.v12.PNext},
 		{api >= abi.Version13 || has(list, extSubgroupSize), unsafe.Pointer(&f.subgroup), &f.subgroup.PNext},
+		{api >= abi.Version13 || has(list, extCacheControl), unsafe.Pointer(&f.cache), &f.cache.PNext},
 		{has(list, extAtomicFloat), unsafe.Pointer(&f.atomics), &f.atomics.PNext},
 		{has(list, extMatrix), unsafe.Pointer(&f.matrix), &f.matrix.PNext},
 		{has(list, extBfloat16), unsafe.Pointer(&f.bf16), &f.bf16.PNext},
@@ -81,6 +85,7 @@ func (f *features) members() map[uint32][]*uint32 {
 		MemoryModel:  {&v.VulkanMemoryModel, &v.VulkanMemoryModelDeviceScope},
 		AtomicInt64:  {&v.ShaderBufferInt64Atomics},
 		SubgroupSize: {&f.subgroup.SubgroupSizeControl},
+		CacheOnly:    {&f.cache.PipelineCreationCacheControl},
 		AtomicFloat:  {&f.atomics.ShaderBufferFloat32AtomicAdd, &f.atomics.ShaderBufferFloat32Atomics},
 		Matrix:       {&f.matrix.CooperativeMatrix},
 		MatrixBF16:   {&f.bf16.ShaderBFloat16Type, &f.bf16.ShaderBFloat16CooperativeMatrix},

@@ -52,6 +52,7 @@ void nxvk_chain(nxvk_features *f, uint32_t api, const VkExtensionProperties *lis
 	f->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
 	f->v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
 	f->subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+	f->cache.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_CREATION_CACHE_CONTROL_FEATURES;
 	f->atomics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
 	void **next = &f->core.pNext;
 	if (api >= VK_API_VERSION_1_2) {
@@ -63,6 +64,10 @@ void nxvk_chain(nxvk_features *f, uint32_t api, const VkExtensionProperties *lis
 	if (api >= VK_API_VERSION_1_3 || nxvk_has(list, n, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
 		*next = &f->subgroup;
 		next = &f->subgroup.pNext;
+	}
+	if (api >= VK_API_VERSION_1_3 || nxvk_has(list, n, VK_EXT_PIPELINE_CREATION_CACHE_CONTROL_EXTENSION_NAME)) {
+		*next = &f->cache;
+		next = &f->cache.pNext;
 	}
 	f->matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR;
 	f->bf16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR;
@@ -93,6 +98,7 @@ static uint32_t feature_bits(const nxvk_features *f, const VkExtensionProperties
 	if (v->vulkanMemoryModel && v->vulkanMemoryModelDeviceScope) b |= NXVK_MEMORY_MODEL;
 	if (v->shaderBufferInt64Atomics) b |= NXVK_ATOMIC_INT64;
 	if (f->subgroup.subgroupSizeControl) b |= NXVK_SUBGROUP_SIZE;
+	if (f->cache.pipelineCreationCacheControl) b |= NXVK_CACHE_ONLY;
 	if (f->atomics.shaderBufferFloat32AtomicAdd) b |= NXVK_ATOMIC_FLOAT;
 	if (f->matrix.cooperativeMatrix) b |= NXVK_MATRIX;
 	if (f->bf16.shaderBFloat16Type && f->bf16.shaderBFloat16CooperativeMatrix) b |= NXVK_MATRIX_BF16;

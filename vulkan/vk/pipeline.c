@@ -19,6 +19,11 @@ int32_t nxvk_cache_data(nxvk_device *d, uint64_t cache, void *data, size_t *n) {
 	return d->GetPipelineCacheData(d->handle, NXVK_H(VkPipelineCache, cache), n, data);
 }
 
+int32_t nxvk_merge_cache(nxvk_device *d, uint64_t cache, uint64_t from) {
+	VkPipelineCache src = NXVK_H(VkPipelineCache, from);
+	return d->MergePipelineCaches(d->handle, NXVK_H(VkPipelineCache, cache), 1, &src);
+}
+
 void nxvk_destroy_cache(nxvk_device *d, uint64_t cache) {
 	d->DestroyPipelineCache(d->handle, NXVK_H(VkPipelineCache, cache), NULL);
 }
@@ -76,7 +81,7 @@ void nxvk_destroy_layout(nxvk_device *d, uint64_t set, uint64_t layout) {
 #define MAX_SPECS 64
 
 int32_t nxvk_create_pipeline(nxvk_device *d, const uint32_t *code, size_t words, uint64_t layout, uint64_t cache,
-	const uint32_t *spec, uint32_t specs, uint32_t subgroup, int base, uint64_t *out) {
+	const uint32_t *spec, uint32_t specs, uint32_t subgroup, int base, int cache_only, uint64_t *out) {
 	if (specs > MAX_SPECS) return VK_ERROR_TOO_MANY_OBJECTS;
 	VkShaderModuleCreateInfo mi = {
 		.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -95,7 +100,8 @@ int32_t nxvk_create_pipeline(nxvk_device *d, const uint32_t *code, size_t words,
 	};
 	VkComputePipelineCreateInfo ci = {
 		.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-		.flags = base ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0,
+		.flags = (base ? VK_PIPELINE_CREATE_DISPATCH_BASE_BIT : 0) |
+			(cache_only ? VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT : 0),
 		.stage =
 			{
 				.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,

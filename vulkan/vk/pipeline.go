@@ -30,6 +30,11 @@ func GetPipelineCacheData(d Device, c PipelineCache) ([]byte, Result) {
 	}
 }
 
+// MergePipelineCache adds the content of a cache to another one, which nobody else uses meanwhile.
+func MergePipelineCache(d Device, c, from PipelineCache) Result {
+	return Result(C.nxvk_merge_cache(d.c(), C.uint64_t(c), C.uint64_t(from)))
+}
+
 // DestroyPipelineCache destroys a cache.
 func DestroyPipelineCache(d Device, c PipelineCache) { C.nxvk_destroy_cache(d.c(), C.uint64_t(c)) }
 
@@ -51,7 +56,7 @@ func CreateComputePipeline(d Device, p *PipelineInfo) (Pipeline, Result) {
 	var out C.uint64_t
 	r := Result(C.nxvk_create_pipeline(d.c(),
 		(*C.uint32_t)(unsafe.SliceData(p.Code)), C.size_t(len(p.Code)), C.uint64_t(p.Layout), C.uint64_t(p.Cache),
-		(*C.uint32_t)(unsafe.SliceData(p.Spec)), C.uint32_t(len(p.Spec)), C.uint32_t(p.Subgroup), flag(p.Base), &out))
+		(*C.uint32_t)(unsafe.SliceData(p.Spec)), C.uint32_t(len(p.Spec)), C.uint32_t(p.Subgroup), flag(p.Base), flag(p.CacheOnly), &out))
 	return Pipeline(out), r
 }
 

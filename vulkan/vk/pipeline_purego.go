@@ -39,6 +39,12 @@ func GetPipelineCacheData(handle Device, c PipelineCache) ([]byte, Result) {
 	}
 }
 
+// MergePipelineCache adds the content of a cache to another one, which nobody else uses meanwhile.
+func MergePipelineCache(handle Device, c, from PipelineCache) Result {
+	d := handle.get()
+	return call(d.MergePipelineCaches, d.handle, uintptr(c), 1, uintptr(unsafe.Pointer(&from)))
+}
+
 // DestroyPipelineCache destroys a cache.
 func DestroyPipelineCache(handle Device, c PipelineCache) {
 	d := handle.get()
@@ -122,7 +128,8 @@ func CreateComputePipeline(handle Device, p *PipelineInfo) (Pipeline, Result) {
 		return 0, r
 	}
 	ci := &abi.ComputePipelineCreateInfo{
-		SType: abi.TypeComputePipelineCreateInfo, Flags: bit(p.Base, abi.PipelineCreateDispatchBase), Layout: uint64(p.Layout),
+		SType: abi.TypeComputePipelineCreateInfo, Layout: uint64(p.Layout),
+		Flags: bit(p.Base, abi.PipelineCreateDispatchBase) | bit(p.CacheOnly, abi.PipelineCreateFailOnCompileRequired),
 		Stage: abi.PipelineShaderStageCreateInfo{
 			SType: abi.TypePipelineShaderStageCreateInfo, Stage: abi.ShaderStageCompute, Module: module,
 			PName: pinned(&pin, (*byte)(cString("main"))), PSpecializationInfo: specialization(&pin, p.Spec),

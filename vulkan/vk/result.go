@@ -11,6 +11,7 @@ const (
 	NotReady                Result = 1
 	Timeout                 Result = 2
 	Incomplete              Result = 5
+	CompileRequired         Result = 1000297000
 	ErrorOutOfHostMemory    Result = -1
 	ErrorOutOfDeviceMemory  Result = -2
 	ErrorInitialization     Result = -3
@@ -50,7 +51,7 @@ var resultNames = map[Result]string{
 	errorOutOfPoolMemory:     "VK_ERROR_OUT_OF_POOL_MEMORY",
 	-1000161000:              "VK_ERROR_FRAGMENTATION",
 	-1000257000:              "VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS",
-	1000297000:               "VK_PIPELINE_COMPILE_REQUIRED",
+	CompileRequired:          "VK_PIPELINE_COMPILE_REQUIRED",
 }
 
 func (r Result) Error() string {

@@ -49,6 +49,7 @@ const (
 	Matrix     // cooperative matrices
 	MatrixBF16 // and those of bf16
 	HostImport // memory of the host that the process has
+	CacheOnly  // pipelines may be asked for without compiling
 )
 
 // VkPhysicalDeviceType.
@@ -194,6 +195,8 @@ type PipelineInfo struct {
 	Spec     []uint32 // specialisation constants 0, 1, 2 …
 	Subgroup uint32   // required subgroup size, or 0
 	Base     bool     // dispatches may begin at another workgroup than 0
+	// CacheOnly, a feature, has the driver compile nothing: the result is CompileRequired where the cache has no code.
+	CacheOnly bool
 }
 
 // Message receives the messages of the validation layer. It may be called from any thread during any

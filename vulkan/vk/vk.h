@@ -27,7 +27,7 @@
 	F(CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) \
 	F(CreatePipelineLayout) F(DestroyPipelineLayout) \
 	F(CreateComputePipelines) F(DestroyPipeline) \
-	F(CreatePipelineCache) F(DestroyPipelineCache) F(GetPipelineCacheData) \
+	F(CreatePipelineCache) F(DestroyPipelineCache) F(GetPipelineCacheData) F(MergePipelineCaches) \
 	F(CreateCommandPool) F(DestroyCommandPool) F(ResetCommandPool) F(AllocateCommandBuffers) \
 	F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline) F(CmdPushConstants) \
 	F(CmdDispatch) F(CmdDispatchBase) F(CmdPipelineBarrier) F(CmdCopyBuffer) F(CmdFillBuffer) \
@@ -97,6 +97,7 @@ enum {
 	NXVK_MATRIX = 1 << 23,
 	NXVK_MATRIX_BF16 = 1 << 24,
 	NXVK_HOST_IMPORT = 1 << 25,
+	NXVK_CACHE_ONLY = 1 << 26,
 };
 
 // A shape of cooperative matrices; types and scope are numbers of Vulkan.
@@ -177,12 +178,13 @@ void nxvk_free_memory(nxvk_device *d, uint64_t memory);
 
 int32_t nxvk_create_cache(nxvk_device *d, const void *data, size_t n, uint64_t *out);
 int32_t nxvk_cache_data(nxvk_device *d, uint64_t cache, void *data, size_t *n);
+int32_t nxvk_merge_cache(nxvk_device *d, uint64_t cache, uint64_t from);
 void nxvk_destroy_cache(nxvk_device *d, uint64_t cache);
 int32_t nxvk_create_layout(
 	nxvk_device *d, uint32_t buffers, int push_sets, uint32_t push, uint64_t *set, uint64_t *layout);
 void nxvk_destroy_layout(nxvk_device *d, uint64_t set, uint64_t layout);
 int32_t nxvk_create_pipeline(nxvk_device *d, const uint32_t *code, size_t words, uint64_t layout, uint64_t cache,
-	const uint32_t *spec, uint32_t specs, uint32_t subgroup, int base, uint64_t *out);
+	const uint32_t *spec, uint32_t specs, uint32_t subgroup, int base, int cache_only, uint64_t *out);
 void nxvk_destroy_pipeline(nxvk_device *d, uint64_t pipeline);
 
 int32_t nxvk_create_recorder(nxvk_device *d, uint32_t copies, nxvk_recorder **out);

@@ -50,8 +50,6 @@ type Cache struct {
 	retired    []*vulkan.Pipeline // that nobody will use again
 	warming    []*Kernel          // the device is to make machine code of them
 	saving     bool               // pipelines will be saved
-	toMake     []making           // pipelines that wait for the compiler, in their order
-	inMaking   int                // pipelines that are being compiled
 	busy       int                // pipelines that are being warmed or destroyed
 	key        []byte             // scratch
 }

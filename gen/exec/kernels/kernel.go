@@ -3,7 +3,6 @@ package kernels
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/lru"
@@ -139,37 +138,13 @@ func (c *Cache) Compile(k *Kernel) {
 	}
 }
 
-// making is a kernel whose pipeline has been asked for.
-type making struct {
-	kernel *Kernel
-	name   string
-	code   []uint32
-	layout vulkan.Layout
-}
-
 func (c *Cache) compile(k *Kernel, name string, code []uint32, layout vulkan.Layout) {
 	k.asked = true
-	c.toMake = append(c.toMake, making{k, name, code, layout})
-	c.makeNext()
-}
-
-// makeNext has the pipelines made that were asked for: all at once, or one after the other where the driver compiles one
-// kernel at a time.
-func (c *Cache) makeNext() {
-	for len(c.toMake) > 0 && (c.inMaking == 0 || !c.cfg.Device.Info().OneCompiler) {
-		m := c.toMake[0]
-		c.toMake = slices.Delete(c.toMake, 0, 1)
-		c.inMaking++
-		var pipe *vulkan.Pipeline
-		c.cfg.Aside(WorkPipeline, func(*sched.Worker) (err error) {
-			pipe, err = c.cfg.Device.Pipeline(m.name, m.code, m.layout)
-			return err
-		}, func(err error) {
-			c.inMaking--
-			c.made(m.kernel, pipe, err)
-			c.makeNext()
-		})
-	}
+	var pipe *vulkan.Pipeline
+	c.cfg.Aside(WorkPipeline, func(*sched.Worker) (err error) {
+		pipe, err = c.cfg.Device.Pipeline(name, code, layout)
+		return err
+	}, func(err error) { c.made(k, pipe, err) })
 }
 
 // made notes the pipeline of a kernel, or why there is none.

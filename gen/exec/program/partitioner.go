@@ -19,6 +19,7 @@ type Partitioner struct {
 	Types        map[ops.ID]ops.Type     // of all slots so far
 	fusions      []*Fusion
 	yield        func() error // is called before each part; its error ends the partition
+	cutting      Cutting
 
 	// Why parts end where they do, by the first result of each; nil where nobody wants
 	// to know.
@@ -29,7 +30,7 @@ type Partitioner struct {
 // literal.
 func NewPartitioner(t *synth.Target, eval graph.Eval, p *Program, literal []byte) *Partitioner {
 	c := &Partitioner{Target: t, eval: eval, yield: func() error { return nil }, placeholders: make(map[*ops.Literal]ops.ID),
-		StandIn: make(map[ops.ID]*ops.Literal), Types: make(map[ops.ID]ops.Type)}
+		StandIn: make(map[ops.ID]*ops.Literal), Types: make(map[ops.ID]ops.Type), cutting: usualCutting}
 	for i, l := range literal {
 		if l != 0 {
 			c.addPlaceholder(p.Body.Params[i])
@@ -45,9 +46,16 @@ func (c *Partitioner) addPlaceholder(param ops.Result) {
 	c.placeholders[lit], c.StandIn[param.ID] = param.ID, lit
 }
 
-// longestPart is the maximum of instructions that are cut into fusions together: some tens of
-// milliseconds of work.
+// Cutting is how straight-line code is cut into fusions.
+type Cutting struct {
+	Longest int                                              // the most instructions that are cut together
+	Fuse    func(*synth.Graph, *synth.Target) []synth.Fusion // cuts them
+}
+
+// longestPart is the usual maximum: some tens of milliseconds of work.
 const longestPart = 4096
+
+var usualCutting = Cutting{longestPart, synth.Fuse}
 
 // Partition copies a block, with its straight-line code cut into fusions.
 func (c *Partitioner) Partition(b *Block) (out *Block, err error) {
@@ -66,13 +74,17 @@ func (c *Partitioner) block(b *Block, keep bool) (*Block, error) {
 	}
 	for lo := 0; lo < len(b.Steps); {
 		hi := lo
-		for hi < len(b.Steps) && hi < lo+longestPart && !IsControl(b.Steps[hi].In.Op) {
+		for hi < len(b.Steps) && hi < lo+c.cutting.Longest && !IsControl(b.Steps[hi].In.Op) {
 			hi++
 		}
 		if err := c.yield(); err != nil {
 			return nil, err
 		}
-		out.Steps = append(out.Steps, c.cutStraight(b, lo, hi)...)
+		steps, err := c.cutStraight(b, lo, hi)
+		if err != nil {
+			return nil, err
+		}
+		out.Steps = append(out.Steps, steps...)
 		if lo = hi; lo < len(b.Steps) && IsControl(b.Steps[lo].In.Op) {
 			s, err := c.copyControl(&b.Steps[lo])
 			if err != nil {
@@ -102,26 +114,32 @@ func (c *Partitioner) copyControl(s *Step) (Step, error) {
 	return t, nil
 }
 
-// cutStraight cuts the steps from lo to hi of a block into fusions.
-func (c *Partitioner) cutStraight(b *Block, lo, hi int) []Step {
+// cutStraight cuts the steps from lo to hi of a block into fusions, and verifies them: a fault of the
+// partition is an error, and no wrong number.
+func (c *Partitioner) cutStraight(b *Block, lo, hi int) ([]Step, error) {
 	if lo == hi {
-		return nil
+		return nil, nil
 	}
-	g := synth.Simplify(c.graph(b, lo, hi), c.Target, c.eval)
+	whole := c.graph(b, lo, hi)
+	g := synth.Simplify(whole, c.Target, c.eval)
 	c.substitute(g)
-	var steps []Step
-	cut := synth.Fuse
+	cut := c.cutting.Fuse
 	if c.Why != nil {
 		cut = synth.Explain
 	}
-	for _, u := range cut(g, c.Target) {
+	fusions := cut(g, c.Target)
+	if err := synth.Verify(&synth.Graph{Params: g.Params, Body: whole.Body, Keep: whole.Keep}, fusions); err != nil {
+		return nil, err
+	}
+	var steps []Step
+	for _, u := range fusions {
 		steps = append(steps, c.newStep(u))
 		if u.Why != nil {
 			c.explain(&u, b, hi)
 		}
 	}
 	keepShared(steps, g.Keep)
-	return steps
+	return steps, nil
 }
 
 // graph is the steps from lo to hi of a block; what they take from elsewhere are

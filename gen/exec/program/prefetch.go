@@ -14,7 +14,7 @@ import (
 // compile many at a time.
 
 // maxPrefetch bounds the instructions that are looked at before a run begins.
-const maxPrefetch = 1 << 12
+const maxPrefetch = 1 << 15
 
 // prefetchPiece is how many instructions are asked for at a time.
 const prefetchPiece = 32
@@ -86,10 +86,11 @@ func (a *prefetcher) block(b *Block) {
 // step asks for the kernels of an instruction of which the types say all. What is
 // so small that the host does it where it can is left until it is met.
 func (a *prefetcher) step(in *ops.Instr) {
-	switch in.Op.Info().Kind {
-	case ops.Pointwise, ops.Reduce, ops.Contract:
-	default:
+	switch {
+	case in.Op.Info().Kind == ops.Control || IsControl(in.Op):
 		return
+	case (in.Op == ops.Slice || in.Op == ops.PutSlice) && slices.ContainsFunc(in.Ins[1:], func(o ops.Operand) bool { return o.Lit == nil }):
+		return // starts may be on the host or on the device
 	}
 	types, ins, copied := make([]ops.Type, len(in.Ins)), in.Ins, false
 	replace := func(i int, lit *ops.Literal) {

@@ -46,6 +46,7 @@ type SpecializerConfig struct {
 type Specializer struct {
 	Enough    int // how often a program has to be seen to be compiled
 	HostLimit int // elements up to which work on host operands stays there
+	Cutting   Cutting
 
 	Noted int // how often something that a specialization waited for has been made
 
@@ -54,7 +55,7 @@ type Specializer struct {
 
 // NewSpecializer returns a Specializer for a device; cpu says that this is a processor.
 func NewSpecializer(cfg SpecializerConfig, cpu bool, hostLimit int) *Specializer {
-	z := &Specializer{cfg: cfg, Enough: gpuSeen, HostLimit: hostLimit}
+	z := &Specializer{cfg: cfg, Enough: gpuSeen, HostLimit: hostLimit, Cutting: usualCutting}
 	if cpu {
 		z.Enough = cpuSeen
 	}
@@ -122,6 +123,7 @@ func (z *Specializer) partition(p *Program, t *Specialization, literal []byte) {
 	target := *z.cfg.Kernels.Target()
 	t.startCompiling()
 	c := NewPartitioner(&target, z.Evaluator(), p, literal)
+	c.cutting = z.Cutting
 	var body *Block
 	z.cfg.Aside(kernels.WorkPlan, func(w *sched.Worker) (err error) {
 		c.yield = func() error {

@@ -149,6 +149,12 @@ type (
 		SubgroupSizeControl  uint32
 		ComputeFullSubgroups uint32
 	}
+	PhysicalDevicePipelineCreationCacheControlFeatures struct {
+		_                            structs.HostLayout
+		SType                        uint32
+		PNext                        unsafe.Pointer
+		PipelineCreationCacheControl uint32
+	}
 	PhysicalDeviceShaderAtomicFloatFeaturesEXT struct {
 		_                            structs.HostLayout
 		SType                        uint32
