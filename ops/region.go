@@ -207,6 +207,14 @@ func branchShape(in *Instr, types []Type) ([]Shape, error) {
 	return shapesOf(in.Outs), nil
 }
 
+// ParamTypes are the types of the parameters.
+func (r *Region) ParamTypes() (types []Type) {
+	for _, p := range r.Params {
+		types = append(types, p.Type)
+	}
+	return types
+}
+
 // LastID is the highest id in a region and in those of its instructions.
 func (r *Region) LastID() (last ID) {
 	for _, p := range r.Params {

@@ -13,9 +13,16 @@
 // Which elements of a matrix an invocation has is the device's affair: the loads of `places` tell it. Results are added to
 // by one subgroup, in the order of the rows.
 
-// synth/spirv.SpliceCalls has the code of a program in the place of this function: the expression n of an element of S and one
-// of X. Rows are queries, columns keys.
-float root(const uint n, const uint z, const uint row, const uint column, const float s, const float x) { return n == 0 ? s : x; }
+// synth/spirv.SpliceCalls has the code of a program in the place of these functions: the expression n of an element of S and one
+// of X, and the numbers of its query; and number n of a query. Rows are queries, columns keys.
+float root(const uint n, const uint z, const uint row, const uint column, const float s, const float x, const float a, const float b,
+           const float c, const float d, const float e, const float f, const float g, const float h) { return n == 0 ? s : x; }
+float of_query(const uint n, const uint z, const uint row) { return 0; }
+
+// GIVE_NUMBERS computes the numbers of the queries from one on.
+#define GIVE_NUMBERS(from, count)                                                                           \
+    for (uint y = gl_LocalInvocationIndex; y < QUERIES; y += THREADS)                                       \
+        [[unroll]] for (uint n = 0; n < NUMBERS; n++) numbers[n * QUERIES + y] = of_query(n, z, min((from) + y, (count) - 1));
 
 // OWN has the operand of the subgroup's own rows in registers.
 #define OWN(to, operand, lies, per, pitch, columns, count)                                                  \
@@ -89,6 +96,8 @@ void main() {
     [[unroll]] for (uint n = 0; n < DV; n++) by_v[n] = Sums(0.0);
     [[unroll]] for (uint n = 0; n < DK; n++) by_k[n] = Sums(0.0);
 
+    if (!OF_KEYS) GIVE_NUMBERS(first, p.owners)
+
     // A round computes with the block that is in shared memory while the next one comes. The first round
     // has none yet, so that the code which fetches a block is there once.
     uvec4 next_k[COUNT_K], next_v[COUNT_V];
@@ -111,8 +120,9 @@ void main() {
                     const uint other = begin + (j + i) * MN + place % MN, o = min(other, p.streamed - 1);
                     const uint row = OF_KEYS ? o : y, column = OF_KEYS ? y : o;
                     const bool inside = other < p.streamed;
-                    const float v = ROOT_V ? root(0, z, row, column, s[i][c], x[i][c]) : 0;
-                    const float k = ROOT_K ? root(1, z, row, column, s[i][c], x[i][c]) : 0;
+                    const uint query = OF_KEYS ? (j + i) * MN + place % MN : warp * MM + place / MN;
+                    const float v = ROOT_V ? root(0, z, row, column, s[i][c], x[i][c], ALL_NUMBERS(query)) : 0;
+                    const float k = ROOT_K ? root(1, z, row, column, s[i][c], x[i][c], ALL_NUMBERS(query)) : 0;
                     if (FOLDS) {
                         fold_v[c] = inside ? JOINED(fold_v[c], MOST_V, v) : fold_v[c];
                         fold_k[c] = inside ? JOINED(fold_k[c], MOST_K, k) : fold_k[c];
@@ -132,6 +142,7 @@ void main() {
         barrier();
         STORE(0, next_k, ROW_K, PITCH_K, COUNT_K)
         if (INNER || !FOLDS && ROOT_V) { STORE(SIZE_K, next_v, ROW_V, PITCH_V, COUNT_V) }
+        if (OF_KEYS) GIVE_NUMBERS(from, p.streamed)
         barrier();
         begin = from;
         from += KEYS;

@@ -70,10 +70,7 @@ func attentionFlags(t *testing.T, r *ops.Region, target *lowering.Target) (flags
 		if in.Op != ops.Attention {
 			continue
 		}
-		var types []ops.Type
-		for _, p := range in.Regions[0].Params {
-			types = append(types, p.Type)
-		}
+		types := in.Regions[0].ParamTypes()
 		p, err := synth.Lower(in, types, target)
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@
 #include "attention_tiles.glsl"
 
 layout(constant_id = 3) const uint ABREAST = 1; // tiles of a subgroup at once
+layout(constant_id = 9) const uint NUMBERS = 0; // of each query, of which expressions take eight at most
 
 const bool OF_KEYS = (FLAGS & 1) != 0;  // the workgroup owns keys
 const bool INNER = (FLAGS & 2) != 0;    // X, the products by the values, is needed
@@ -40,6 +41,14 @@ const uint PITCH = PITCH_K > PITCH_V ? PITCH_K : PITCH_V;
 const uint BLOCK = SIZE_K + KEYS * PITCH_V;
 const uint BEGIN = TILE * (PITCH > LEAVE_ROW ? PITCH : LEAVE_ROW);
 shared uvec4 slices[BLOCK > BEGIN ? BLOCK : BEGIN]; // rows that are owned; then blocks of the others; then results
+
+// The numbers of the queries that are owned, or of those of a block.
+const uint QUERIES = OF_KEYS ? KEYS : TILE;
+shared float numbers[QUERIES * (NUMBERS > 0 ? NUMBERS : 1)];
+
+// NUMBER is one of them; those that are not there are not read.
+#define NUMBER(n, query) numbers[((n) < NUMBERS ? (n) : 0) * QUERIES + (query)]
+#define ALL_NUMBERS(q) NUMBER(0, q), NUMBER(1, q), NUMBER(2, q), NUMBER(3, q), NUMBER(4, q), NUMBER(5, q), NUMBER(6, q), NUMBER(7, q)
 
 // put stores an element.
 void put(const OutVec to, const uint kind, const uint at, const float x) {

@@ -68,10 +68,7 @@ func steps(t *testing.T, target *lowering.Target, in *ops.Instr) int {
 
 func planOf(t *testing.T, target *lowering.Target, in *ops.Instr) *lowering.Plan {
 	t.Helper()
-	var types []ops.Type
-	for _, p := range in.Regions[0].Params {
-		types = append(types, p.Type)
-	}
+	types := in.Regions[0].ParamTypes()
 	plan, err := attention.Lower(in, types, target)
 	if err != nil {
 		t.Fatal(err)

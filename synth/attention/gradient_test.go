@@ -1,6 +1,7 @@
 package attention_test
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"nxvk/fallback"
 	"nxvk/ops"
 	"nxvk/synth/attention"
+	"nxvk/synth/codegen"
 	"nxvk/synth/graph"
 	"nxvk/synth/lowering"
 	"nxvk/synth/spirv/spirvtest"
@@ -223,8 +225,15 @@ func TestGradientsInOrder(t *testing.T) {
 	}
 }
 
+// The instruction that has a module use f64.
+const (
+	opCapability      = 2<<16 | 17
+	float64Capability = 10
+)
+
 // TestMatrixGradients holds which gradients have kernels for matrix hardware, how many these are, and what is copied for
-// them: rows that are no whole vectors, and a dO of f32, which becomes bf16.
+// them: rows that are no whole vectors, and a dO of f32, which becomes bf16. No kernel has f64, also where programs divide f32 by
+// counts of u32: elements are multiplied by a number of their query.
 func TestMatrixGradients(t *testing.T) {
 	defer attention.PayAlways()()
 	bound, little, short := *hardware(), *hardware(), *hardware()
@@ -261,6 +270,9 @@ func TestMatrixGradients(t *testing.T) {
 			case s.Kernel.Spec != nil:
 				on++
 				spirvtest.Validate(t, s.Kernel.Code)
+				if bytes.Contains(codegen.CodeBytes(s.Kernel.Code), codegen.CodeBytes([]uint32{opCapability, float64Capability})) {
+					t.Errorf("%s: a kernel has f64", c.name)
+				}
 				if n := len(s.Kernel.Code); n > mostWords {
 					t.Errorf("%s: a kernel has %d words, want at most %d", c.name, n, mostWords)
 				}

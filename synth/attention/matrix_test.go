@@ -110,10 +110,7 @@ func TestMatrixForms(t *testing.T) {
 			t.Errorf("%s: nothing is found", c.name)
 			continue
 		}
-		var types []ops.Type
-		for _, p := range in.Regions[0].Params {
-			types = append(types, p.Type)
-		}
+		types := in.Regions[0].ParamTypes()
 		p, err := attention.Lower(in, types, c.target)
 		if err != nil {
 			t.Fatal(err)

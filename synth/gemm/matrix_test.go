@@ -29,7 +29,7 @@ func TestAlign(t *testing.T) {
 		{1023, 1023, 1023, 1, false, false, true, true},
 		{743, 1641, 873, 1, false, false, true, true},
 		{1307, 499, 8192, 1, true, false, true, true},
-		{369, 437, 70, 96, false, false, true, true},
+		{369, 437, 70, 96, false, false, false, false},
 		{1024, 1024, 1023, 1, false, false, true, false},
 		{1024, 1023, 1024, 1, false, false, false, true},
 		{1024, 1024, 1024, 1, false, false, false, false},

@@ -285,10 +285,7 @@ func onMatrix(t *testing.T, r *ops.Region, gpu *synth.Target) (flags uint32, ok 
 		if in.Op != ops.Attention {
 			continue
 		}
-		var types []ops.Type
-		for _, p := range in.Regions[0].Params {
-			types = append(types, p.Type)
-		}
+		types := in.Regions[0].ParamTypes()
 		p, err := synth.Lower(in, types, gpu)
 		if err != nil {
 			t.Fatal(err)

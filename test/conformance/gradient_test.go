@@ -22,26 +22,26 @@ func TestGradients(t *testing.T) {
 	gpu := gpuProfile(t)
 	attention.Always = true
 	defer func() { attention.Always = false }()
-	t.Run("multiply-adds", func(t *testing.T) { gradients(t, gpu) })
+	t.Run("multiply-adds", func(t *testing.T) { gradients(t, gpu, seedCount(1, 40)) })
 	if gpu.Matrices = probe.Matrices(device.Info()); len(gpu.Matrices) > 0 {
 		var err error
 		if gpu.Alike, err = probe.Alike(device, &gpu); err != nil {
 			t.Fatal(err)
 		}
 		t.Run("matrix hardware", func(t *testing.T) {
-			n := gradients(t, gpu)
+			n := gradients(t, gpu, seedCount(2, 8))
 			t.Logf("%d gradients have kernels for matrix hardware", n)
 			if n == 0 {
 				t.Error("no gradient has kernels for matrix hardware")
 			}
 		})
 		gpu.Alike = nil
-		t.Run("matrix hardware by memory", func(t *testing.T) { gradients(t, gpu) })
+		t.Run("matrix hardware by memory", func(t *testing.T) { gradients(t, gpu, seedCount(1, 8)) })
 	}
 }
 
-// gradients compares, and counts the gradients that have kernels for matrix hardware.
-func gradients(t *testing.T, gpu synth.Target) (onMatrix int) {
+// gradients compares so many of each type, and counts the gradients that have kernels for matrix hardware.
+func gradients(t *testing.T, gpu synth.Target, seeds uint64) (onMatrix int) {
 	d, host := exectest.NewFor(device, gpu, -1), exectest.NewFor(nil, target, 0)
 	defer d.Close()
 	defer host.Close()
@@ -49,7 +49,7 @@ func gradients(t *testing.T, gpu synth.Target) (onMatrix int) {
 		if len(gpu.Matrices) > 0 && !slices.ContainsFunc(gpu.Matrices, func(m synth.Matrix) bool { return m.Type == c.d }) {
 			continue // as by multiply-adds
 		}
-		for seed := range seedCount(3, 40) {
+		for seed := range seeds {
 			draws := func(d, to ops.DType) *synthtest.Gradient {
 				return synthtest.DrawGradient(t, 3000+100*uint64(i)+seed, 300, 1<<13, d, to)
 			}
@@ -100,10 +100,7 @@ func hasMatrixKernels(t *testing.T, r *ops.Region, gpu *synth.Target) bool {
 		if in.Op != ops.Attention {
 			continue
 		}
-		var types []ops.Type
-		for _, p := range in.Regions[0].Params {
-			types = append(types, p.Type)
-		}
+		types := in.Regions[0].ParamTypes()
 		plan, err := synth.Lower(in, types, gpu)
 		if err != nil {
 			t.Fatal(err)

@@ -22,6 +22,10 @@
 // 2⁻⁸ for bf16 and 2⁻¹¹ for f16. A dO of f32 beside queries of f16 is not rounded, because it may be out of range; such gradients
 // are multiply-adds. So are those of more than 128 columns. Operands whose rows are no whole vectors of 16 bytes are copied.
 //
+// What depends on the query alone, such as a fold, is a number of that query: an invocation computes it, and all elements read it in
+// shared memory. A division by it becomes a product with its inverse, which adds a relative error of at most 2⁻²³ where the inverse
+// is a normal number. So elements, of which a kernel has a copy for each register, neither divide nor load.
+//
 // Each pass takes 2·D operations for each score and product; products and their expressions with the scores in memory take
 // fewer. So this pays where the scores cannot be stored: see Job.Pays.
 package gradient

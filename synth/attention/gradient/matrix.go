@@ -83,7 +83,7 @@ func (j *Job) onMatrix() *matrixJob {
 		return nil
 	}
 	for _, p := range m.passes {
-		if code, err := m.code(p); err != nil || !m.hand(p).HasRoom(code) || fused.Cost(p.space.DAG, j.target)*m.elements() > maxUnrolled {
+		if code, err := m.code(p); err != nil || !m.hand(p).HasRoom(code) || fused.Cost(p.hoisted.DAG, j.target)*m.elements() > maxUnrolled {
 			return nil
 		}
 	}
@@ -137,7 +137,7 @@ func (m *matrixJob) fits() bool {
 func (m *matrixJob) matrixShared() int {
 	k, v := m.depth/tile.Vector|1, m.width/tile.Vector|1
 	matrix := m.shape.M * m.shape.N
-	return 16*max(m.Rows*(k+v), m.owned()*max(k, v, m.shape.N/4+1)) + 4*matrix*(m.Warps+1)
+	return 16*max(m.Rows*(k+v), m.owned()*max(k, v, m.shape.N/4+1)) + 4*matrix*(m.Warps+1) + 4*mostNumbers*max(m.Rows, m.owned())
 }
 
 // How elements of what a kernel gives lie: see shaders/lib/attention_gradient.glsl.
@@ -199,12 +199,7 @@ func (m *matrixJob) divide() (list []*pass, err error) {
 			last.results = append(last.results, i)
 		}
 	}
-	for _, p := range list {
-		if err := p.express(); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return list, express(list)
 }
 
 // plan is the kernels, after copies of operands.

@@ -36,8 +36,8 @@ const (
 )
 
 // rootCalled is the function of the kernel that gives a root: its number, the matrix, the query and the key, an element of S
-// and one of X.
-var rootCalled = spirv.Called{Words: 4, Takes: 2, Gives: scalar.F32}
+// and one of X, and the numbers of the query.
+var rootCalled = spirv.Called{Words: 4, Takes: 2 + mostNumbers, Gives: scalar.F32}
 
 // code is the code of a pass in the place of functions: its buffers and parameters.
 func (m *matrixJob) code(p *pass) (*codegen.Program, error) {
@@ -59,7 +59,7 @@ func (m *matrixJob) code(p *pass) (*codegen.Program, error) {
 // hand is the hand-written kernel of a pass.
 func (m *matrixJob) hand(p *pass) *tile.Shader {
 	s := &tile.Shader{Target: m.target, Name: "attention_matrix_gradient." + m.scored[queries].DType.String() + ".addresses", Buffers: handBuffers, Words: handWords}
-	for _, n := range []int{m.threads(), m.shape.M, m.shape.N, m.Abreast, m.Warps, m.Rows, m.depth, m.width, m.flags(p)} {
+	for _, n := range []int{m.threads(), m.shape.M, m.shape.N, m.Abreast, m.Warps, m.Rows, m.depth, m.width, m.flags(p), len(p.hoisted.numbers)} {
 		s.Spec = append(s.Spec, uint32(n))
 	}
 	return s
@@ -142,7 +142,7 @@ func (m *matrixJob) step(p *pass) (s lowering.Step, err error) {
 		nums = append(nums, m.lies.Rows[i].Words()...)
 	}
 	args = append(args, m.outs(p)...)
-	if s, err = m.hand(p).Step(args, code, tile.Functions{rootCalled: func(e *codegen.Emitter) error { return m.give(e, p) }}); err != nil {
+	if s, err = m.hand(p).Step(args, code, tile.Functions{rootCalled: func(e *codegen.Emitter) error { return m.give(e, p) }, queryCalled: p.giveNumber}); err != nil {
 		return s, err
 	}
 	if s.Grid, err = m.target.FoldGrid(m.batches * blocks); err != nil {
@@ -193,9 +193,15 @@ func (m *matrixJob) give(e *codegen.Emitter, p *pass) error {
 	s, x := e.Param(scalar.F32), e.Param(scalar.F32)
 	places.Of(number)
 	query, key := places.Split(tile.Rows, row), places.Split(tile.Columns, column)
-	dag := p.space.DAG
+	var numbers []kernel.Value
+	for range mostNumbers {
+		numbers = append(numbers, e.Param(scalar.F32))
+	}
+	dag, own := p.hoisted.DAG, len(p.space.Sources)
 	roots, err := fused.EvaluateAll(dag, e, dag.Outs, 1, func(n, _ int) []kernel.Value {
 		switch {
+		case n >= own:
+			return []kernel.Value{numbers[n-own]}
 		case n == p.innerAt:
 			return []kernel.Value{x}
 		case dag.Sources[n].Kind == codegen.FromContraction:

@@ -1,13 +1,22 @@
 package gradient
 
+import (
+	"slices"
+
+	"nxvk/synth/gemm"
+)
+
 // The model of time: rates of an H200 a second, of which synth/attention has the same. Their ratios differ little
 // between devices. Kernels of multiply-adds have their rate from an H100, 12 heads of 8,192 positions and 64 columns: 109 ms of
 // f32 for the attention and its gradient, where products with the scores in memory took 27 ms.
 const (
 	productRate = 45e12 // operations of a product by fused multiply-adds
+	matrixRate  = 250e12
 	streamRate  = 14e12 // operations of the products in this package's kernels by fused multiply-adds
 	memoryRate  = 4e12  // bytes
 	passBytes   = 48    // that products and expressions move for each score
+
+	matrixStreamRate = 15e12 // operations of the products in the kernels for matrix hardware, at least: whole programs are not measured
 )
 
 // largeScores is the size of scores, in bytes, from which on they are not stored: few drivers allocate more at once.
@@ -22,19 +31,37 @@ func (j *Job) Pays() bool {
 	if size >= largeScores || t.MaxBinding > 0 && !t.Addresses && !t.Addressable && size > float64(t.MaxBinding) {
 		return true
 	}
+	streamed, ok := j.streamed()
+	apart, rate := 2*float64(j.depth+j.width), productRate
+	for i := range j.results {
+		apart += 2 * float64(j.columnsOf(&j.results[i]))
+	}
+	if slices.ContainsFunc(t.Matrices, func(m gemm.Matrix) bool { return m.Type == j.scored[queries].DType }) {
+		rate = matrixRate
+	}
+	return ok && streamed < apart/rate+passBytes/memoryRate
+}
+
+// streamed is the time of the kernels for a score.
+func (j *Job) streamed() (seconds float64, ok bool) {
+	n := 0
+	if m := j.onMatrix(); m != nil {
+		for _, p := range m.passes {
+			n += 2 * m.columns(p)
+		}
+		return float64(n) / matrixStreamRate, true
+	}
 	passes, err := j.passes()
 	if err != nil {
-		return false
+		return 0, false
 	}
-	streamed, apart := 0, 2*float64(j.depth+j.width)
 	for _, p := range passes {
 		for _, x := range p.pairs() {
-			streamed += 2 * x.columns
+			n += 2 * x.columns
+		}
+		for _, i := range p.results {
+			n += 2 * j.columnsOf(&j.results[i])
 		}
 	}
-	for i := range j.results {
-		n := 2 * j.columnsOf(&j.results[i])
-		streamed, apart = streamed+n, apart+float64(n)
-	}
-	return float64(streamed)/streamRate < apart/productRate+passBytes/memoryRate
+	return float64(n) / streamRate, true
 }

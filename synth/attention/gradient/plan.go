@@ -38,9 +38,10 @@ type pass struct {
 	folds   []int
 	results []int
 	space   *tile.Space
-	innerAt int  // the source that X is; -1 where nothing reads it
-	scored  bool // whether something reads S
-	wide    bool // expressions and folds of narrow floats are of f32, and not rounded
+	hoisted hoisted // of space, where wide
+	innerAt int     // the source that X is; -1 where nothing reads it
+	scored  bool    // whether something reads S
+	wide    bool    // expressions and folds of narrow floats are of f32, and not rounded
 }
 
 // Plan plans the kernels.
@@ -96,12 +97,7 @@ func (j *Job) passes() (list []*pass, err error) {
 			last.results = append(last.results, i)
 		}
 	}
-	for _, p := range list {
-		if err := p.express(); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return list, express(list)
 }
 
 // roots are the values that a kernel computes at each point.
@@ -113,6 +109,16 @@ func (p *pass) roots() (list []ops.ID) {
 		list = append(list, p.Job.results[i].weights)
 	}
 	return list
+}
+
+// express makes the expressions of kernels.
+func express(list []*pass) error {
+	for _, p := range list {
+		if err := p.express(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // express makes the expressions of a kernel: of elements of S and X, of what lies in memory, and of folds before.
@@ -165,6 +171,9 @@ func (p *pass) express() error {
 		return lowering.Unsupported("scores of %d operations", c)
 	}
 	p.space = tile.NewSpace(dag, [tile.Groups]int{p.batches, p.lengths[queries], p.lengths[keys]})
+	if p.wide {
+		p.hoisted = hoist(p.space)
+	}
 	return nil
 }
 

@@ -234,10 +234,12 @@ func Zero(strides []int) bool {
 	return true
 }
 
-// Pruned is the DAG of one expression of another, without those that it does not need.
-func Pruned(dag *fusion.DAG, root int) *fusion.DAG {
+// Pruned is the DAG of some expressions of another, without those that they do not need.
+func Pruned(dag *fusion.DAG, roots ...int) *fusion.DAG {
 	need, place := make([]bool, len(dag.Exprs)), make([]int, len(dag.Exprs))
-	need[root] = true
+	for _, i := range roots {
+		need[i] = true
+	}
 	out := &fusion.DAG{Dims: dag.Dims, Kept: dag.Kept, Sources: dag.Sources}
 	for i, x := range slices.Backward(dag.Exprs) {
 		for _, a := range x.Args {
@@ -255,7 +257,9 @@ func Pruned(dag *fusion.DAG, root int) *fusion.DAG {
 		place[i] = len(out.Exprs)
 		out.Exprs = append(out.Exprs, x)
 	}
-	out.Outs = []int{place[root]}
+	for _, i := range roots {
+		out.Outs = append(out.Outs, place[i])
+	}
 	return out
 }
 
