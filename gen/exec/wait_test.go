@@ -57,8 +57,9 @@ func TestExplainWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range parts {
-		if p.Waits[queue.ForPlan] != 1 || p.Waits[queue.ForKernel] == 0 || p.Waits[queue.ForMemory] != 0 {
+	for i, p := range parts {
+		// All kernels are asked for before the run, and so the second one may be there when its turn comes.
+		if i == 0 && (p.Waits[queue.ForPlan] != 1 || p.Waits[queue.ForKernel] == 0) || p.Waits[queue.ForMemory] != 0 {
 			t.Errorf("%v waits %v", p.Instructions, p.Waits)
 		}
 	}
