@@ -14,6 +14,7 @@
      "training starts at random: what is asked for is not always reached, on Nx.BinaryBackend neither"} =>
       [
         "bce with simple xor model",
+        "optimizer integration adagrad, learning_rate: 0.005, opts: [learning_rate: 0.005] trains simple model with dropout",
         "mixed precision training integration mixed precision downcasts model when state is given to train",
         "mixed precision training integration trains model with batch norm with policy compute f16, params f16, output f16, scale :dynamic",
         "mixed precision training integration trains model with batch norm with policy compute f16, params f16, output f16, scale :identity",
