@@ -67,7 +67,9 @@ func (n *Node) welcome(raw net.Conn) {
 			return n.decide(peer)
 		}
 		id, err = n.side.Accept(c, decide, func(peer handshake.Identity, status string) (err error) {
-			made, err = n.admit(peer, status, c)
+			if made, err = n.admit(peer, status, c); err == nil && n.stopped.Err() != nil {
+				err = ErrClosed // the socket may not be closed yet, and the peer would be told that it is connected
+			}
 			return err
 		})
 		return made, id, cmp.Or(lacking, err)
