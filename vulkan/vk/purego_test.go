@@ -28,8 +28,9 @@ func TestFeatures(t *testing.T) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	f := newFeatures(&pin, abi.Version13, nil)
-	if f.core.PNext != unsafe.Pointer(&f.v11) || f.v12.PNext != unsafe.Pointer(&f.subgroup) || f.subgroup.PNext != nil {
-		t.Error("the chain of Vulkan 1.3 without extensions is not 1.1, 1.2 and subgroup sizes")
+	if f.core.PNext != unsafe.Pointer(&f.v11) || f.v12.PNext != unsafe.Pointer(&f.subgroup) ||
+		f.subgroup.PNext != unsafe.Pointer(&f.cache) || f.cache.PNext != nil {
+		t.Error("the chain of Vulkan 1.3 without extensions is not 1.1, 1.2, subgroup sizes and cache control")
 	}
 	for feature := range f.members() {
 		f.enable(feature)
