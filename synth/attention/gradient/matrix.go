@@ -92,18 +92,15 @@ func (j *Job) onMatrix() *matrixJob {
 
 // choose finds the largest matrices that a tile has room for.
 func (m *matrixJob) choose() bool {
-	found := false
-	for _, s := range m.target.Matrices {
-		if s.Type != m.scored[queries].DType || s.N != s.K || s.N%tile.Vector != 0 || found && s.M*s.N <= m.shape.M*m.shape.N {
-			continue
-		}
+	return tile.Largest(m.target, m.scored[queries].DType, func(s gemm.Matrix) bool {
 		try := *m
 		try.shape, try.depth, try.width = s, tile.Whole(m.Job.depth, s.N), tile.Whole(m.Job.width, s.N)
-		if try.MatrixTile = try.tile(); try.fits() {
-			*m, found = try, true
+		if try.MatrixTile = try.tile(); !try.fits() {
+			return false
 		}
-	}
-	return found
+		*m = try
+		return true
+	})
 }
 
 // tile is the tile for the sizes of the job.
