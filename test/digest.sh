@@ -1,14 +1,13 @@
 #!/bin/sh
-# Compares the digests of the working tree with those of a commit, and fails where a
-# line differs.
+# Compares the digests of the working tree with those of a commit, and fails where those
+# of a program differ.
 #
 #   test/digest.sh COMMIT [FLAG...]   the flags are those of test/digest
 #
 # The commit is checked out beside this tree with the programs of this one, and with
-# the examples of operations that these draw (ops/example). If the
-# commit has a test/digest itself, it keeps its own plan.go, results.go and
-# device.go, which name the tested packages, so that names may have changed in
-# between.
+# the examples of operations that these draw (ops/example). A commit with a test/digest
+# keeps its own plan.go, results.go and device.go, because these name the packages under
+# test, and names may have changed in between.
 set -eu
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
@@ -35,9 +34,4 @@ $GO build -trimpath -o "$dir/digest-here" ./test/digest
 (cd "$dir/base" && $GO build -trimpath -o "$dir/digest-base" ./test/digest)
 "$dir/digest-base" "$@" >"$dir/base.txt"
 "$dir/digest-here" "$@" >"$dir/here.txt"
-if diff "$dir/base.txt" "$dir/here.txt"; then
-	echo "digest: $(wc -l <"$dir/here.txt") programs as in $commit"
-else
-	echo "digest: $(diff "$dir/base.txt" "$dir/here.txt" | grep -c '^>') programs differ from $commit" >&2
-	exit 1
-fi
+"$dir/digest-here" -compare "$dir/base.txt" "$dir/here.txt"

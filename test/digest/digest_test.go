@@ -18,8 +18,8 @@ func lines(t *testing.T, seed uint64, count int) (list []string) {
 	}
 	defer end()
 	var one sync.Mutex
-	for i, p := range programs(seed, count) {
-		list = append(list, line(i, p, columns, &one))
+	for _, p := range programs(seed, count) {
+		list = append(list, line(p, columns, &one))
 	}
 	return list
 }

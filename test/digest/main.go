@@ -1,12 +1,13 @@
-// Command digest prints one line for each of a fixed set of programs: hashes of
-// its plans and of its results.
+// Command digest prints one line for each of a fixed set of programs: hashes of the
+// program, of its plans and of its results.
 //
 //	digest [-seed S] [-count N] [-device]
+//	digest -compare BASE HERE
 //
-// A line has the number of the program, its name, and hashes (the first 16 bytes
-// of a SHA-256) of
+// A line has the name of the program and hashes (the first 16 bytes of a SHA-256) of
 //
-//	gpu, software, small   the plans of its instructions one by one and of its fused
+//	program                the instructions and operands themselves
+//	gpu, software, small   the plans of its instructions one by one and of its
 //	                       fusions, with the SPIR-V of their kernels, for three devices
 //	host                   its results by package fallback
 //	node                   its results by package gen/exec without a device
@@ -16,6 +17,10 @@
 // Two versions of the tree that print the same lines compile and compute the same.
 // `make digest BASE=COMMIT` compares with another version. The wording of errors,
 // names and the text of kernels do not count.
+//
+// With -compare, it compares the lines in two files, program by program. An operation
+// that is new in the table has programs of its own, and changes some of those that are
+// drawn: programs that only one version has are counted and not compared.
 package main
 
 import (
@@ -31,20 +36,32 @@ func main() {
 	seed := flag.Uint64("seed", 1, "of the programs and their operands")
 	count := flag.Int("count", 1000, "how many programs")
 	device := flag.Bool("device", false, "also run them on a Vulkan device")
+	files := flag.Bool("compare", false, "compare the lines in the files BASE and HERE")
 	flag.Parse()
-	if flag.NArg() > 0 || *count < 1 {
+	var err error
+	switch {
+	case *files && flag.NArg() == 2:
+		err = compare(os.Stdout, flag.Arg(0), flag.Arg(1))
+	case *files || flag.NArg() > 0 || *count < 1:
 		flag.Usage()
 		os.Exit(2)
-	}
-	columns, end, err := columnsFor(*device)
-	if err == nil {
-		err = write(programs(*seed, *count), columns)
-		end()
+	default:
+		err = run(*seed, *count, *device)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "digest:", err)
 		os.Exit(1)
 	}
+}
+
+// run prints the lines of so many programs of a seed.
+func run(seed uint64, count int, device bool) error {
+	columns, end, err := columnsFor(device)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return write(programs(seed, count), columns)
 }
 
 // column is one of the hashes of a line.
@@ -56,6 +73,7 @@ type column struct {
 
 // columnsFor are the columns of a run. end is called after the last line.
 func columnsFor(device bool) (columns []column, end func(), err error) {
+	columns = append(columns, column{name: "program", hash: written})
 	for _, t := range targets {
 		columns = append(columns, column{name: t.name, hash: func(p *program) string { return planned(p, &t.target) }})
 	}
@@ -84,7 +102,7 @@ func write(list []*program, columns []column) error {
 		for i, p := range list {
 			places <- struct{}{}
 			go func() {
-				lines[i] <- line(i, p, columns, &one)
+				lines[i] <- line(p, columns, &one)
 				<-places
 			}()
 		}
@@ -96,8 +114,8 @@ func write(list []*program, columns []column) error {
 }
 
 // line is that of a program. Columns that are made alone hold one.
-func line(i int, p *program, columns []column, one *sync.Mutex) string {
-	s := fmt.Sprintf("%04d %s", i, p.name)
+func line(p *program, columns []column, one *sync.Mutex) string {
+	s := p.name
 	for _, c := range columns {
 		hash := func() string {
 			if c.alone {
