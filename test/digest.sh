@@ -6,8 +6,8 @@
 #
 # The commit is checked out beside this tree with the programs of this one, and with
 # the examples of operations that these draw (ops/example). A commit with a test/digest
-# keeps its own plan.go, results.go and device.go, because these name the packages under
-# test, and names may have changed in between.
+# keeps its own plan.go, results.go, device.go and gpu.go, because these name the packages
+# under test, and names may have changed in between.
 set -eu
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
@@ -22,7 +22,7 @@ trap 'exit 1' INT TERM
 
 git worktree add --quiet --detach "$dir/base" "$commit"
 mkdir -p "$dir/own" "$dir/base/test/digest"
-for file in plan.go results.go device.go; do
+for file in plan.go results.go device.go gpu.go; do
 	[ ! -e "$dir/base/test/digest/$file" ] || cp "$dir/base/test/digest/$file" "$dir/own/"
 done
 rm -rf "$dir/base/test/digest" "$dir/base/test/draw" "$dir/base/ops/example"

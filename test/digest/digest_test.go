@@ -12,7 +12,7 @@ import (
 
 func lines(t *testing.T, seed uint64, count int) (list []string) {
 	t.Helper()
-	columns, end, err := columnsFor(false)
+	columns, end, err := columnsFor(false, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Command digest prints one line for each of a fixed set of programs: hashes of the
 // program, of its plans and of its results.
 //
-//	digest [-seed S] [-count N] [-device]
+//	digest [-seed S] [-count N] [-device] [-gpu]
 //	digest -compare BASE HERE
 //
 // A line has the name of the program and hashes (the first 16 bytes of a SHA-256) of
@@ -13,6 +13,7 @@
 //	node                   its results by package gen/exec without a device
 //	device                 its results by package gen/exec on a Vulkan device, with
 //	                       -device: NXVK_DEVICE, or the best one
+//	kernels                the same by the kernels that a GPU gets, with -gpu
 //
 // Two versions of the tree that print the same lines compile and compute the same.
 // `make digest BASE=COMMIT` compares with another version. The wording of errors,
@@ -36,6 +37,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "of the programs and their operands")
 	count := flag.Int("count", 1000, "how many programs")
 	device := flag.Bool("device", false, "also run them on a Vulkan device")
+	gpu := flag.Bool("gpu", false, "also run them there by the kernels of a GPU, though the device be a processor")
 	files := flag.Bool("compare", false, "compare the lines in the files BASE and HERE")
 	flag.Parse()
 	var err error
@@ -46,7 +48,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	default:
-		err = run(*seed, *count, *device)
+		err = run(*seed, *count, *device, *gpu)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "digest:", err)
@@ -55,12 +57,12 @@ func main() {
 }
 
 // run prints the lines of so many programs of a seed.
-func run(seed uint64, count int, device bool) error {
-	columns, end, err := columnsFor(device)
+func run(seed uint64, count int, device, gpu bool) error {
+	columns, end, err := columnsFor(device, gpu)
+	defer end()
 	if err != nil {
 		return err
 	}
-	defer end()
 	return write(programs(seed, count), columns)
 }
 
@@ -71,21 +73,35 @@ type column struct {
 	alone bool // one program at a time
 }
 
-// columnsFor are the columns of a run. end is called after the last line.
-func columnsFor(device bool) (columns []column, end func(), err error) {
+// columnsFor are the columns of a run. end is called after the last line, or where there is an error.
+func columnsFor(onDevice, asGPU bool) (columns []column, end func(), err error) {
 	columns = append(columns, column{name: "program", hash: written})
 	for _, t := range targets {
 		columns = append(columns, column{name: t.name, hash: func(p *program) string { return planned(p, &t.target) }})
 	}
 	columns = append(columns, column{name: "host", hash: onHost}, column{name: "node", hash: inNode})
-	if !device {
-		return columns, func() {}, nil
+	var opened []*device
+	end = func() {
+		for _, d := range opened {
+			d.close()
+		}
 	}
-	d, err := openDevice()
-	if err != nil {
-		return nil, nil, err
+	for _, c := range []struct {
+		name   string
+		wanted bool
+		open   func() (*device, error)
+	}{{"device", onDevice, openDevice}, {"kernels", asGPU, openGPU}} {
+		if !c.wanted {
+			continue
+		}
+		d, err := c.open()
+		if err != nil {
+			return nil, end, err
+		}
+		opened = append(opened, d)
+		columns = append(columns, column{name: c.name, hash: d.run, alone: true})
 	}
-	return append(columns, column{name: "device", hash: d.run, alone: true}), d.close, nil
+	return columns, end, nil
 }
 
 // write prints the lines of programs in their order, and makes as many at once as
