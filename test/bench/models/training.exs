@@ -30,8 +30,8 @@
 #                             apart from the others, and runs no step
 #     --top        20         how many kinds of parts these two list, the costliest first
 #
-# The result is one line of JSON. Measured: "ms" a step, "cold", the first step, tracing included, and
-# "peak", the most bytes of the device's memory that were used. Explained: dispatches, bytes moved and
+# The result is one line of JSON. Measured: "ms" a step, "call", the part of it before the call returns,
+# "cold", the first step, tracing included, and "peak", the most bytes of the device's memory that were used. Explained: dispatches, bytes moved and
 # estimated milliseconds, and the memory that the plan needs: "live" at the worst part, of that "params"
 # for parameters and state.
 
@@ -238,10 +238,17 @@ defmodule Training do
     step = Nx.Defn.jit(step, compiler: NxVulkanGo)
 
     # Until its fusions are compiled, a program runs one instruction after the other.
-    {cold, state} = time(o, step, data, state)
+    {{cold, _}, state} = time(o, step, data, state)
     state = warm(o, step, data, state, System.monotonic_time(:second) + o.warm)
     {times, _} = Enum.map_reduce(1..o.runs, state, fn _, state -> time(o, step, data, state) end)
-    line(o, %{ms: median(times), cold: cold, peak: NxVulkanGo.memory().device.peak})
+    {ms, call} = Enum.unzip(times)
+
+    line(o, %{
+      ms: median(ms),
+      call: median(call),
+      cold: cold,
+      peak: NxVulkanGo.memory().device.peak
+    })
   end
 
   defp warm(o, step, data, state, until) do
@@ -252,11 +259,13 @@ defmodule Training do
   defp time(o, step, data, state) do
     start = System.monotonic_time(:microsecond)
     result = step.(data, donated(o, state))
+    call = since(start)
     loss = if o.forward, do: result, else: result.loss
     Nx.to_binary(loss)
-    ms = (System.monotonic_time(:microsecond) - start) / 1.0e3
-    {ms, if(o.forward, do: state, else: result)}
+    {{since(start), call}, if(o.forward, do: state, else: result)}
   end
+
+  defp since(start), do: (System.monotonic_time(:microsecond) - start) / 1.0e3
 
   defp donated(%{donate: true, forward: false}, state) do
     if function_exported?(Nx, :donatable, 1), do: apply(Nx, :donatable, [state]), else: state
