@@ -131,8 +131,15 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 	w, err := q.gather(&s.In)
 	w.Fusion = f
 	defer w.Release()
-	if err == nil && (recorded || ip.canRun(f, w)) {
+	switch {
+	case err != nil:
+	case recorded || ip.canRun(f, w):
 		if wait, done := ip.runByPlan(q, w, s); wait != 0 || done {
+			return wait
+		}
+	case q.failed == nil:
+		if wait, done := ip.dispatcher.Little(q, w); wait != 0 || done {
+			ip.Counters.Instructions += uint64(len(f.Body))
 			return wait
 		}
 	}

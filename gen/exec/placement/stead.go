@@ -196,6 +196,18 @@ func Divides(body []kernels.Instr) bool {
 	return same && host <= device+kernel*widest
 }
 
+// enoughToJoin is from how many instructions on a kernel for all takes the host less time than each by its routine.
+const enoughToJoin = 6
+
+// Joins reports whether one kernel computes the instructions of a fusion of little work on the host: there are
+// enough, and it gives the bits of their routines.
+func Joins(body []kernels.Instr) bool {
+	return len(body) >= enoughToJoin && !slices.ContainsFunc(body, func(in kernels.Instr) bool {
+		rule := InStead(in.Instr, in.Types)
+		return rule == Never || rule == Always
+	})
+}
+
 // correctlyRounded are pointwise operations whose result IEEE 754 or the type defines to the
 // last bit.
 var correctlyRounded = func() (is [ops.Count]bool) {

@@ -45,13 +45,21 @@ type Fusion struct {
 	Plan  *kernels.Plan
 	needs []synth.Needs // see needed
 
-	divided *bool // see Divided
+	divided, joined *bool // see Divided and Joined
 }
 
-// Divided tells what divides says of the instructions of the fusion, with the types of their
-// operands. It asks once.
+// Divided tells what divides says of the instructions of the fusion. It asks once.
 func (f *Fusion) Divided(divides func([]kernels.Instr) bool) bool {
-	if f.divided == nil {
+	return f.judged(&f.divided, divides)
+}
+
+// Joined tells what joins says of the instructions of the fusion: whether the host interprets one kernel
+// for all of them. It asks once.
+func (f *Fusion) Joined(joins func([]kernels.Instr) bool) bool { return f.judged(&f.joined, joins) }
+
+// judged keeps in verdict what judge says of the instructions of the fusion, with the types of their operands.
+func (f *Fusion) judged(verdict **bool, judge func([]kernels.Instr) bool) bool {
+	if *verdict == nil {
 		body := make([]kernels.Instr, len(f.Body))
 		for i := range f.Body {
 			in := &f.Body[i]
@@ -60,10 +68,10 @@ func (f *Fusion) Divided(divides func([]kernels.Instr) bool) bool {
 				body[i].Types[k] = f.TypeOf(o)
 			}
 		}
-		yes := divides(body)
-		f.divided = &yes
+		yes := judge(body)
+		*verdict = &yes
 	}
-	return *f.divided
+	return **verdict
 }
 
 // mostNames bounds the operations by which a fusion is called.
