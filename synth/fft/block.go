@@ -43,8 +43,8 @@ const (
 	lineWords    = 8192 // of a block that is one line
 	BlockThreads = 512
 	leastColumns = 4   // that lie side by side
-	leastWords   = 8   // side by side, of a pass of one or two
-	passRadix    = 512 // of one pass of more
+	leastWords   = 8   // side by side
+	passRadix    = 512 // whose runs of columns cost no more than longer ones
 	leastBlock   = 12  // lengths below, and primes, are the work of an invocation
 	shortBlock   = 32  // below, invocations are more and have less
 	shortRadix   = 9   // of a stage of such a block
@@ -107,8 +107,11 @@ func fewest(factors []int, limit int) []int {
 
 // Passes are the radices of the passes of a length, and their blocks; the block
 // of a small radix has one stage. There are none where a prime factor is too
-// large, also for a convolution in a workgroup. Where lines lie side by side, a block has some of them, so that it reads
-// and writes neighbours.
+// large, also for a convolution in a workgroup. Where lines lie side by side, a block
+// has some of them, so that it reads and writes neighbours.
+//
+// A long line is divided into radices of at most passRadix, or into one or two greater
+// ones where those cost less.
 func Passes(t *lowering.Target, n, words int, aside bool) []fftBlock {
 	longest := widest(t)
 	if !aside {
@@ -124,14 +127,16 @@ func Passes(t *lowering.Target, n, words int, aside bool) []fftBlock {
 		return out
 	case f == nil:
 		return chirped(t, n, words, longest, aside)
-	case n > longest:
-		two := dealt(f, 2, widest(t))
-		if two == nil {
-			two = fewest(f, passRadix)
-		}
-		return blocks(t, two, words)
+	case n <= longest && (!aside || n <= passRadix):
+		return blocks(t, []int{n}, words)
 	}
-	return blocks(t, []int{n}, words)
+	best := blocks(t, fewest(f, passRadix), words)
+	for count, limit := range []int{longest, widest(t)} {
+		if radices := dealt(f, count+1, limit); radices != nil {
+			best = cheaper(best, blocks(t, radices, words), n, words, aside)
+		}
+	}
+	return best
 }
 
 // mostWords are the words of the largest block.
@@ -142,7 +147,7 @@ func mostWords(t *lowering.Target) int {
 	return BlockWords
 }
 
-// widest is the greatest radix of a pass of one or two whose columns lie side by side.
+// widest is the greatest radix of a pass whose columns lie side by side.
 func widest(t *lowering.Target) int { return 2 * mostWords(t) / leastWords }
 
 // blocks are the passes of radices.
@@ -168,16 +173,17 @@ func stagesOf(t *lowering.Target, r, words int) (b fftBlock) {
 	}
 	b.Stages = fewest(f, radix)
 	if len(b.Stages) > 1 {
-		b.Threads = b.threads()
-		b.Columns = max(1, min(limit/r, BlockThreads/b.Threads))
+		b.Threads, _ = b.threads()
+		b.Columns = sectors(max(1, min(limit/r, BlockThreads/b.Threads)), words)
 	}
 	return b
 }
 
 // threads is the number of invocations of a column. It is the number of transforms of a
 // stage, or a part of it if that is too many: the choice that leaves the fewest
-// invocations idle over all stages.
-func (b *fftBlock) threads() int {
+// invocations idle over all stages. The work of all invocations, idle ones included, is so
+// many times that of the stages.
+func (b *fftBlock) threads() (threads int, work float64) {
 	n, best, least := b.radix(), 0, 0.0
 	for _, by := range b.Stages {
 		t := n / by
@@ -197,7 +203,7 @@ func (b *fftBlock) threads() int {
 			best, least = t, cost
 		}
 	}
-	return best
+	return best, least / float64(n*len(b.Stages))
 }
 
 // fit takes fewer columns where a device would have too few workgroups for so
@@ -212,7 +218,7 @@ func (b fftBlock) fit(elements, words int, apart bool) fftBlock {
 		b.Columns = b.aligned(min(b.Columns, max(1, threads/b.Threads)))
 	}
 	for b.Columns >= 2*columns && elements/b.elements() < groups*b.Columns {
-		b.Columns /= 2
+		b.Columns = sectors(b.Columns/2, words)
 	}
 	b.Joint = 2*words*b.radix()*b.Columns <= jointWords
 	return b

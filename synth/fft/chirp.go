@@ -185,7 +185,7 @@ func convolutionLength(t *lowering.Target, n, words int, aside bool) int {
 		if odd > 1 && size%16 != 0 {
 			continue
 		}
-		cost := float64(size * len(Passes(t, size, words, aside)))
+		cost := float64(size) * costOf(Passes(t, size, words, aside), size, words, aside)
 		if odd > 1 {
 			cost *= 1.1 // angles that are no fractions of powers of two
 		}

@@ -8,22 +8,19 @@ import (
 )
 
 // A radix with a prime factor that is too large for a stage is a pass, too, where a
-// workgroup holds the convolution that gives its transform: of 65,024 = 254·256 points,
-// columns of 254 are convolutions of 512 points in shared memory. The convolution of the
+// workgroup holds the convolution that gives its transform: of 65,024 = 127·512 points,
+// columns of 127 are convolutions of 256 points in shared memory. The convolution of the
 // whole line would move more than three times as much.
-
-// workCost is the cost of a radix-2 butterfly of an element, in units of a pass that reads
-// and writes as many elements as a line has.
-const workCost = 1.0 / 24
 
 // splitter divides a length with a large prime factor into radices of passes.
 type splitter struct {
-	t      *lowering.Target
-	words  int              // of a part of an element
-	smooth int              // the greatest radix that is no convolution
-	most   int              // points of a convolution
-	known  map[[2]int]split // by length and number
-	costs  map[int]float64  // of passes
+	t     *lowering.Target
+	whole int // the length
+	words int // of a part of an element
+	aside bool
+	most  int              // the greatest radix, and points of a convolution
+	known map[[2]int]split // by length and number
+	costs map[int]float64  // of passes
 }
 
 // split is the cheapest division of a length into a number of radices, the first of which it
@@ -44,13 +41,14 @@ func chirped(t *lowering.Target, n, words, longest int, aside bool) []fftBlock {
 	}
 	least := convolutionCost(t, n, words, aside)
 	var best []fftBlock
+	s := &splitter{t: t, whole: n, words: words, aside: aside, most: widest(t), known: map[[2]int]split{}, costs: map[int]float64{}}
 	for count := 2; count <= 4; count++ {
-		s := &splitter{t: t, words: words, smooth: passRadix, most: widest(t), known: map[[2]int]split{}, costs: map[int]float64{}}
-		if count == 2 {
-			s.smooth = widest(t)
+		if math.IsInf(s.best(n, count).cost, 1) {
+			continue
 		}
-		if cost := s.best(n, count).cost; cost < least {
-			best, least = s.blocks(n, count), cost
+		passes := s.blocks(n, count)
+		if cost := costOf(passes, n, words, aside); cost < least {
+			best, least = passes, cost
 		}
 	}
 	return best
@@ -60,8 +58,8 @@ func chirped(t *lowering.Target, n, words, longest int, aside bool) []fftBlock {
 // memory: there and back, where the first pass reads and the last one writes the line itself.
 func convolutionCost(t *lowering.Target, n, words int, aside bool) float64 {
 	size := convolutionLength(t, 2*n-1, words, aside)
-	passes, longer := float64(len(Passes(t, size, words, aside))), float64(size)/float64(n)
-	return 2*passes*longer - longer + 1 + 2*longer*math.Log2(float64(size))*workCost
+	longer := float64(size) / float64(n)
+	return 2*longer*costOf(Passes(t, size, words, aside), size, words, aside) - longer + 1
 }
 
 // best divides a length into so many radices.
@@ -74,7 +72,7 @@ func (s *splitter) best(n, count int) split {
 		return known
 	}
 	out := split{cost: math.Inf(1)}
-	for r := 2; r <= max(s.smooth, s.most/2) && r < n; r++ {
+	for r := 2; r <= s.most && r < n; r++ {
 		if n%r != 0 {
 			continue
 		}
@@ -88,25 +86,30 @@ func (s *splitter) best(n, count int) split {
 	return out
 }
 
-// cost is the cost of a pass of a radix.
+// cost is the cost of a pass of a radix, which is not the first.
 func (s *splitter) cost(r int) float64 {
 	cost, ok := s.costs[r]
 	if !ok {
 		cost = math.Inf(1)
-		if factors(r) == nil {
-			if size := s.size(r); size <= s.most {
-				cost = 1 + 2*float64(size)/float64(r)*math.Log2(float64(size))*workCost
+		if r <= s.most {
+			if b := s.pass(r); b.radix() <= s.most {
+				cost = b.cost(s.whole, s.whole/r, s.words, s.aside)
 			}
-		} else if r <= s.smooth {
-			cost = 1 + math.Log2(float64(r))*workCost
 		}
 		s.costs[r] = cost
 	}
 	return cost
 }
 
-// size is the length of the transforms of the convolution of a radix.
-func (s *splitter) size(r int) int { return convolutionLength(s.t, 2*r-1, s.words, false) }
+// pass is the pass of a radix.
+func (s *splitter) pass(r int) fftBlock {
+	if factors(r) != nil {
+		return stagesOf(s.t, r, s.words)
+	}
+	b := stagesOf(s.t, convolutionLength(s.t, 2*r-1, s.words, false), s.words)
+	b.Chirp = r
+	return b
+}
 
 // blocks are the passes of the best division: convolutions, which are cheaper without
 // twiddles, first, then by radix.
@@ -114,13 +117,7 @@ func (s *splitter) blocks(n, count int) (out []fftBlock) {
 	for ; count > 0; count-- {
 		r := s.best(n, count).radix
 		n /= r
-		if factors(r) != nil {
-			out = append(out, stagesOf(s.t, r, s.words))
-			continue
-		}
-		b := stagesOf(s.t, s.size(r), s.words)
-		b.Chirp = r
-		out = append(out, b)
+		out = append(out, s.pass(r))
 	}
 	slices.SortFunc(out, func(x, y fftBlock) int {
 		if d := min(y.Chirp, 1) - min(x.Chirp, 1); d != 0 {
