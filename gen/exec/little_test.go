@@ -40,6 +40,25 @@ func TestLittleFusions(t *testing.T) {
 	}
 }
 
+// TestLittleRandom: the words of a random generator are a kernel or two on the host, once these are made.
+func TestLittleRandom(t *testing.T) {
+	r := newRig(t, device(t, vulkan.Options{}))
+	r.limitHost(4096)
+	q, p := r.session(), threefry(20, ops.Type{DType: ops.U32, Shape: ops.Shape{2}})
+	r.Define(q, "words", p)
+	first := r.whole(q, "words", p, 1)
+	for run := range 4 {
+		r.Built()
+		before := r.exec.Counters
+		if got := r.whole(q, "words", p, 1); !slices.EqualFunc(got, first, bytes.Equal) {
+			t.Fatalf("run %d gives %x, the first %x", run, got, first)
+		}
+		if n := r.exec.Counters.Interpreted - before.Interpreted; run == 3 && (n == 0 || n > 2) {
+			t.Errorf("%d kernels were interpreted", n)
+		}
+	}
+}
+
 // whole runs a program on drawn whole numbers, and reads its results.
 func (r *rig) whole(q *Queue, key string, p *ops.Region, seed uint64) (results [][]byte) {
 	types, err := p.CheckProgram()
@@ -72,7 +91,7 @@ func (r *rig) whole(q *Queue, key string, p *ops.Region, seed uint64) (results [
 func BenchmarkLittleFusion(b *testing.B) {
 	for _, rounds := range []int{1, 4, 20} {
 		for _, way := range []string{"one kernel", "one by one"} {
-			b.Run(fmt.Sprintf("%d/%s", 6*rounds, way), func(b *testing.B) { benchLittle(b, rounds, way == "one by one") })
+			b.Run(fmt.Sprintf("%d/%s", 7*rounds+11, way), func(b *testing.B) { benchLittle(b, rounds, way == "one by one") })
 		}
 	}
 }
@@ -89,12 +108,10 @@ func benchLittle(b *testing.B, rounds int, oneByOne bool) {
 		e.Stream(q, []wire.Instr{{Name: o.String(), Defines: wire.Defines{Key: key}, Instr: ops.Instr{Op: o, Outs: outs, Attrs: attrs, Ins: ins}}})
 	}
 	e.Stream(q, []wire.Instr{{Name: "program", Defines: wire.Defines{Key: "p", Program: threefry(rounds, key)}, Instr: ops.Instr{Op: ops.Program}}})
-	for id := range ops.ID(2) {
-		instr(ops.Tensor, "", []ops.Result{res(id+1, key)}, nil, ops.Operand{Lit: &ops.Literal{Type: key, Data: make([]byte, 8)}})
-	}
+	instr(ops.Tensor, "", []ops.Result{res(1, key)}, nil, ops.Operand{Lit: &ops.Literal{Type: key, Data: make([]byte, 8)}})
 	run := func() {
-		instr(ops.Run, "p", []ops.Result{res(3, key), res(4, key)}, nil, ref(1), ref(2))
-		instr(ops.Free, "", nil, [][]int{{3, 4}})
+		instr(ops.Run, "p", []ops.Result{res(2, key)}, nil, ref(1))
+		instr(ops.Free, "", nil, [][]int{{2}})
 		for q.queue.Len() > 0 {
 			(<-posted)()
 		}
@@ -110,15 +127,26 @@ func benchLittle(b *testing.B, rounds int, oneByOne bool) {
 	}
 }
 
-// threefry is so many rounds of six instructions on a key and a counter.
+// threefry is so many rounds of Nx's random words of a key, two of them: seven instructions each, on words that are taken from
+// the key and put together again.
 func threefry(rounds int, key ops.Type) *ops.Region {
 	p := draw.NewBuilder()
-	do := func(o ops.Op, ins ...ops.Operand) ops.Operand { return p.Do(o, key, nil, ins...) }
-	x, y := p.Param(key), p.Param(key)
-	for range rounds {
-		x = do(ops.Add, x, y)
-		y = do(ops.BitwiseXor, x, do(ops.BitwiseOr, do(ops.LeftShift, y, draw.Number(ops.U32, 13)), do(ops.RightShift, y, draw.Number(ops.U32, 19))))
-		y = do(ops.Add, y, draw.Number(ops.U32, 7))
+	k, word := p.Param(key), ops.Type{DType: key.DType}
+	do := func(o ops.Op, ins ...ops.Operand) ops.Operand { return p.Do(o, word, nil, ins...) }
+	take := func(x ops.Operand, i int) ops.Operand {
+		one := p.Do(ops.Slice, ops.Type{DType: key.DType, Shape: ops.Shape{1}}, [][]int{{i}, {1}, {1}}, x)
+		return p.Do(ops.Squeeze, word, [][]int{{0}}, one)
 	}
-	return p.Region(x, y)
+	number := func(d ops.DType, x int) ops.Operand { return draw.Number(d, float64(x)) }
+	counter := p.Do(ops.Iota, key, [][]int{{-1}})
+	first, second := take(k, 0), take(k, 1)
+	x, y := do(ops.Add, take(counter, 0), first), do(ops.Add, take(counter, 1), second)
+	for i := range rounds {
+		by := 1 + i%31
+		x = do(ops.Add, x, y)
+		y = do(ops.BitwiseOr, do(ops.LeftShift, y, number(ops.U8, by)), do(ops.RightShift, y, number(ops.U8, 32-by)))
+		y = do(ops.Add, do(ops.Add, do(ops.BitwiseXor, y, x), second), number(ops.U32, i))
+	}
+	both := p.Do(ops.Stack, key, [][]int{{0}}, x, y)
+	return p.Region(p.Do(ops.Reshape, key, nil, both))
 }
