@@ -22,7 +22,7 @@ const (
 const foldTypes = 3
 
 // maxCost bounds the operations of a point. A kernel has tile.Cols copies of them.
-const maxCost = 192
+const maxCost = 320
 
 // maxResults is how many results a kernel has, and maxPerInvocation how many columns of these an invocation.
 const (
