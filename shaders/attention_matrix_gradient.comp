@@ -106,9 +106,9 @@ void main() {
         FETCH(next_k, p.k, base_k, p.at_k.row, ROW_K, COUNT_K, (p.depth + E - 1) / E, true)
         if (INNER || !FOLDS && ROOT_V) { FETCH(next_v, p.v, base_v, p.at_v.row, ROW_V, COUNT_V, (p.width + E - 1) / E, true) }
 
-        [[dont_unroll]] for (uint j = 0; j < KT && begin + j * MN < p.streamed; j += ABREAST) {
-            Sums s[ABREAST], x[ABREAST], at;
-            [[unroll]] for (uint i = 0; i < ABREAST; i++) {
+        [[dont_unroll]] for (uint j = 0; j < KT && begin + j * MN < p.streamed; j += TILES) {
+            Sums s[TILES], x[TILES], at;
+            [[unroll]] for (uint i = 0; i < TILES; i++) {
                 MULTIPLY(s[i], own_k, (j + i) * MN * PITCH_K, PITCH_K, DK)
                 x[i] = Sums(0.0);
                 if (INNER) { MULTIPLY(x[i], own_v, SIZE_K + (j + i) * MN * PITCH_V, PITCH_V, DV) }
@@ -116,7 +116,7 @@ void main() {
             coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
             [[unroll]] for (uint c = 0; c < at.length(); c++) {
                 const uint place = uint(at[c]), y = min(mine + place / MN, p.owners - 1);
-                [[unroll]] for (uint i = 0; i < ABREAST; i++) {
+                [[unroll]] for (uint i = 0; i < TILES; i++) {
                     const uint other = begin + (j + i) * MN + place % MN, o = min(other, p.streamed - 1);
                     const uint row = OF_KEYS ? o : y, column = OF_KEYS ? y : o;
                     const bool inside = other < p.streamed;
@@ -132,7 +132,7 @@ void main() {
                 }
             }
             if (!FOLDS)
-                [[unroll]] for (uint i = 0; i < ABREAST; i++) {
+                [[unroll]] for (uint i = 0; i < TILES; i++) {
                     if (ROOT_V) ADD(by_v, s[i], SIZE_K + (j + i) * MN * PITCH_V, PITCH_V, DV)
                     if (ROOT_K) ADD(by_k, x[i], (j + i) * MN * PITCH_K, PITCH_K, DK)
                 }

@@ -5,7 +5,7 @@
 
 #include "attention_tiles.glsl"
 
-layout(constant_id = 3) const uint ABREAST = 1; // tiles of a subgroup at once
+layout(constant_id = 3) const uint TILES = 1; // tiles of a subgroup at once
 layout(constant_id = 9) const uint NUMBERS = 0; // of each query, of which expressions take eight at most
 
 const bool OF_KEYS = (FLAGS & 1) != 0;  // the workgroup owns keys

@@ -2,6 +2,7 @@ package attention
 
 import (
 	"nxvk/synth/attention/tile"
+	"nxvk/synth/gemm"
 )
 
 // The model of time: rates of the device that tile.ProductRate is of. That of the kernel of multiply-adds is not
@@ -29,13 +30,13 @@ const skipped = 0.6
 const wideColumns = 192
 
 // fullThreads is how many invocations of the kernel for matrix hardware keep a device busy.
-const fullThreads = 132 * 256
+const fullThreads = gemm.Multiprocessors * 256
 
 const (
-	passes       = 4   // over the scores: written, read and written by the softmax, read
-	softmaxCost  = 24  // primitive operations of a score: maximum, exponential, sum, shared memory
-	fullDevice   = 264 // workgroups that keep a device busy
-	leastQueries = 16  // with fewer, the memory of keys bounds the time; see fewJob
+	passes       = 4                        // over the scores: written, read and written by the softmax, read
+	softmaxCost  = 24                       // primitive operations of a score: maximum, exponential, sum, shared memory
+	fullDevice   = 2 * gemm.Multiprocessors // workgroups that keep a device busy
+	leastQueries = 16                       // with fewer, the memory of keys bounds the time; see fewJob
 )
 
 // cachedScores is the size of scores, in bytes, up to which the caches of GPUs may hold them.

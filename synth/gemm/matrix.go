@@ -125,7 +125,7 @@ func (m *matrixMethod) plan(p *Problem, t *Target) (*Plan, error) {
 		return m.planRest(p, m.kernel(across, lies), m.kernel(across, lies|alignedC), before, after, t), nil
 	}
 	chunk, shares := m.chunks(p, m.shares)
-	steps := p.product(m.kernel(across, lies), m.tiles(p)*p.Batch, shares, multiprocessors, t, before, slices.Concat([]int{chunk, 0, 0}, after))
+	steps := p.product(m.kernel(across, lies), m.tiles(p)*p.Batch, shares, Multiprocessors, t, before, slices.Concat([]int{chunk, 0, 0}, after))
 	return p.inRows(p.shared(steps, shares, t))
 }
 

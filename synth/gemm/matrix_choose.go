@@ -136,7 +136,7 @@ func (p *Problem) chooseMatrix(t *Target) method {
 func (x *matrixModel) sharesOf(m *matrixMethod, p *Problem) []int {
 	list := []int{1, 2, 3, 4, 6, 8, 12, 16, 24, mostShares}
 	for waves := 1; waves <= 3; waves++ {
-		if n := waves * multiprocessors * x.per / (m.tiles(p) * p.Batch); n > 1 {
+		if n := waves * Multiprocessors * x.per / (m.tiles(p) * p.Batch); n > 1 {
 			list = append(list, min(n, mostShares))
 		}
 	}
@@ -247,11 +247,11 @@ func (m *matrixMethod) head(k int) int {
 func (x *matrixModel) waves(m *matrixMethod, groups, k int, rate float64) float64 {
 	head := m.head(k)
 	k = roundUp(k, m.TileK)
-	full := multiprocessors * x.per
+	full := Multiprocessors * x.per
 	wave := x.start*1e-6 + headSeconds*float64(head) + 2*float64(m.m()*m.n())*float64(k)*float64(full)/(rate*1e12)
 	time := float64(groups/full) * wave
 	if rest := groups % full; rest > 0 {
-		time += wave * max(x.part, float64(ceil(rest, multiprocessors))/float64(x.per))
+		time += wave * max(x.part, float64(ceil(rest, Multiprocessors))/float64(x.per))
 	}
 	return time
 }

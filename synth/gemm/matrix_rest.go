@@ -28,8 +28,8 @@ func (m *matrixMethod) planRest(p *Problem, whole, parts Kernel, before, after [
 	first := groups - m.rest.Tiles
 	chunk, shares := m.chunks(p, m.rest.Shares)
 	all, _ := m.chunks(p, 1)
-	steps := p.part(whole, 0, first, groups, 1, multiprocessors, t, before, slices.Concat([]int{all, 0, 0}, after))
-	list := p.part(parts, first, groups, groups, shares, multiprocessors, t, before, slices.Concat([]int{chunk, first, m.rest.Tiles}, after))
+	steps := p.part(whole, 0, first, groups, 1, Multiprocessors, t, before, slices.Concat([]int{all, 0, 0}, after))
+	list := p.part(parts, first, groups, groups, shares, Multiprocessors, t, before, slices.Concat([]int{chunk, first, m.rest.Tiles}, after))
 	for i := range list {
 		list[i].Out = Partial
 	}
@@ -57,7 +57,7 @@ func restKernels(d ops.DType, t *Target) []Step {
 
 // restsOf are among how many workgroups the k of the rest may be shared out, and how many tiles that is.
 func (x *matrixModel) restsOf(m *matrixMethod, p *Problem, t *Target) (list []Rest) {
-	groups, full := m.tiles(p)*p.Batch, multiprocessors*x.per
+	groups, full := m.tiles(p)*p.Batch, Multiprocessors*x.per
 	tiles := groups % full
 	if m.places != nil || groups < full || groups > mostWaves*full || tiles == 0 || groups > int(t.MaxGroups[0]) {
 		return nil

@@ -52,8 +52,10 @@ const (
 	chunksByte  = 5.7e-7 // µs for a byte of a share
 )
 
+// Multiprocessors is how many an H100 or H200 has, whose times the models are.
+const Multiprocessors = 132
+
 const (
-	multiprocessors = 132
 	// leastTerms is how many terms of k a share has at least, and mostShared how many bytes
 	// all shares have at most.
 	leastTerms = 128
@@ -125,10 +127,10 @@ func (m *model) covers(p *Problem) bool {
 
 // time estimates the µs of the workgroups that sum k in so many shares.
 func (m *model) time(p *Problem, shares int) float64 {
-	groups, wave := m.tile.tiles(p)*p.Batch*shares, multiprocessors*m.resident
+	groups, wave := m.tile.tiles(p)*p.Batch*shares, Multiprocessors*m.resident
 	term := float64(groups/wave) * m.term(m.resident)
 	if rest := groups % wave; rest > 0 {
-		term += m.term(ceil(rest, multiprocessors))
+		term += m.term(ceil(rest, Multiprocessors))
 	}
 	return m.setup + term*float64(ceil(p.K, shares))*1e-3
 }
@@ -142,10 +144,10 @@ func (m *model) term(r int) float64 {
 func (c Tile) wave(d ops.DType) int {
 	for _, m := range modelsOf(d) {
 		if m.tile == c {
-			return multiprocessors * m.resident
+			return Multiprocessors * m.resident
 		}
 	}
-	return multiprocessors
+	return Multiprocessors
 }
 
 // clamps reports whether there are kernels of the tile for matrices smaller than itself: of the

@@ -48,7 +48,7 @@ func NewPlaces(p Problem, g *Places, t *Target) (*Plan, error) {
 		ldb, batchB = 0, g.Group
 	}
 	chunk, shares := m.chunks(&p, m.shares)
-	steps := p.product(m.kernel([2]int{0, 1}, g.lies(&p)), m.tiles(&p)*p.Batch, shares, multiprocessors, t,
+	steps := p.product(m.kernel([2]int{0, 1}, g.lies(&p)), m.tiles(&p)*p.Batch, shares, Multiprocessors, t,
 		[]int{p.M, p.N, p.K, lda, ldb, batchA, batchB, p.Batch},
 		slices.Concat([]int{chunk, 0, 0, g.Channels, g.TapsX, g.TapsY}, g.Tap[:], g.Out[:], g.Place[:], []int{g.Image}))
 	plan, err := p.shared(steps, shares, t)

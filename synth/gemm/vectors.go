@@ -107,7 +107,7 @@ func (p *Problem) narrowShares() int {
 // every multiprocessor, a workgroup has several teams of invocations, each with rows of its own.
 func (p *Problem) narrow(flip bool, t *Target) vectors {
 	m := vectors{flip: flip, shares: p.narrowShares(), lanes: narrowTeam}
-	if t.CPU || p.K > shortRow*p.block() || p.Batch*ceil(p.M, m.teams()*narrowRows) < multiprocessors {
+	if t.CPU || p.K > shortRow*p.block() || p.Batch*ceil(p.M, m.teams()*narrowRows) < Multiprocessors {
 		m.lanes = narrowThreads
 	}
 	return m
@@ -153,7 +153,7 @@ func (p *Problem) spread(t *Target) int {
 	if t.CPU || p.N > 1 || p.vectorsLie(true)&alignedA == 0 {
 		return lanes
 	}
-	for lanes > leastLanes && p.Batch*ceil(p.M, lanes*p.block()) < multiprocessors && p.K >= leastSteps*wideLanes*p.slots(t)/(lanes/2) {
+	for lanes > leastLanes && p.Batch*ceil(p.M, lanes*p.block()) < Multiprocessors && p.K >= leastSteps*wideLanes*p.slots(t)/(lanes/2) {
 		lanes /= 2
 	}
 	return lanes

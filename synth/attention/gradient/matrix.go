@@ -12,8 +12,8 @@ import (
 )
 
 // MatrixTile is a configuration of the kernel for matrix hardware: see shaders/lib/attention_gradient.glsl. Each of Warps
-// subgroups computes Abreast tiles at once; blocks have Rows streamed rows.
-type MatrixTile struct{ Abreast, Warps, Rows int }
+// subgroups computes Tiles tiles at once; blocks have Rows streamed rows.
+type MatrixTile struct{ Tiles, Warps, Rows int }
 
 // matrixTiles are the tiles by the greatest depth and width that they are for.
 var matrixTiles = []struct {
@@ -121,12 +121,12 @@ func (m *matrixJob) tile() MatrixTile {
 
 func (m *matrixJob) threads() int  { return m.target.SubgroupSize * m.Warps }
 func (m *matrixJob) owned() int    { return m.shape.M * m.Warps }
-func (m *matrixJob) elements() int { return m.shape.M * m.shape.N / m.target.SubgroupSize * m.Abreast }
+func (m *matrixJob) elements() int { return m.shape.M * m.shape.N / m.target.SubgroupSize * m.Tiles }
 
 // fits reports whether the device can run the kernels.
 func (m *matrixJob) fits() bool {
 	s := m.shape
-	return m.Warps > 0 && m.threads() > 0 && m.threads() <= m.target.MaxInvocations && m.Rows%(s.N*m.Abreast) == 0 &&
+	return m.Warps > 0 && m.threads() > 0 && m.threads() <= m.target.MaxInvocations && m.Rows%(s.N*m.Tiles) == 0 &&
 		s.M*s.N/2%m.target.SubgroupSize == 0 && m.matrixShared() <= m.target.SharedMemory
 }
 

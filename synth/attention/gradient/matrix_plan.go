@@ -59,7 +59,7 @@ func (m *matrixJob) code(p *pass) (*codegen.Program, error) {
 // hand is the hand-written kernel of a pass.
 func (m *matrixJob) hand(p *pass) *tile.Shader {
 	s := &tile.Shader{Target: m.target, Name: "attention_matrix_gradient." + m.scored[queries].DType.String() + ".addresses", Buffers: handBuffers, Words: handWords}
-	for _, n := range []int{m.threads(), m.shape.M, m.shape.N, m.Abreast, m.Warps, m.Rows, m.depth, m.width, m.flags(p), len(p.hoisted.numbers)} {
+	for _, n := range []int{m.threads(), m.shape.M, m.shape.N, m.Tiles, m.Warps, m.Rows, m.depth, m.width, m.flags(p), len(p.hoisted.numbers)} {
 		s.Spec = append(s.Spec, uint32(n))
 	}
 	return s
