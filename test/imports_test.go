@@ -126,7 +126,7 @@ const (
 var (
 	kernels = []string{"nxvk/synth/lowering", "nxvk/synth/kernel", "nxvk/synth/scalar/...", "nxvk/synth/spirv", "nxvk/synth/gemm",
 		"nxvk/synth/simt", "nxvk/ops/...", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."}
-	emitter = slices.Concat(kernels, []string{"nxvk/synth/strided", "nxvk/synth/codegen", "nxvk/synth/graph"})
+	emitter = slices.Concat(kernels, []string{"nxvk/synth/strided", "nxvk/synth/codegen", "nxvk/synth/graph", "nxvk/synth/stored"})
 )
 
 const ergo = "ergo.services/..."

@@ -12,7 +12,8 @@ import (
 
 // The host computes a block of results at a time: blockTall rows by blockWide columns, from
 // blockDeep rows of B, which it packs. So sums stay in the first cache and B in the second. Each
-// sum is in the order of k.
+// sum is in the order of k. Where there are few columns, a block is taller, since columns of B that lie one after
+// the other are packed once for each block.
 const (
 	blockTall = 32
 	blockWide = 512
@@ -44,7 +45,7 @@ func blocksOnHost[T element](s *hostStep[T]) (products int) {
 	for _, b := range list {
 		products += b.rows * b.cols * k
 	}
-	list = split(list)
+	list = split(list, int(s.grid[2]))
 	count := len(list) * int(s.grid[2])
 	s.worker.For(count, 1, func(w *sched.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -57,15 +58,25 @@ func blocksOnHost[T element](s *hostStep[T]) (products int) {
 // box is a part of the results of a product.
 type box struct{ row, col, rows, cols int }
 
-// split makes boxes of at most blockTall rows of others.
-func split(list []box) (out []box) {
+// split makes boxes of others whose sums have room, in as many batches: some for each processor where there are rows
+// enough.
+func split(list []box, batches int) (out []box) {
+	rows := 0
 	for _, b := range list {
-		for at := 0; at < b.rows; at += blockTall {
-			out = append(out, box{b.row + at, b.col, min(blockTall, b.rows-at), b.cols})
+		rows += b.rows * batches
+	}
+	share := max(blockTall, rows/(boxesEach*sched.Processors()))
+	for _, b := range list {
+		tall := max(1, min(share, blockTall*blockWide/b.cols))
+		for at := 0; at < b.rows; at += tall {
+			out = append(out, box{b.row + at, b.col, min(tall, b.rows-at), b.cols})
 		}
 	}
 	return out
 }
+
+// boxesEach is how many boxes a processor should have at least, so that all end about at the same time.
+const boxesEach = 4
 
 // block computes the results of a box of a batch.
 func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
@@ -84,7 +95,7 @@ func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
 	room := unsafe.Slice((*T)(unsafe.Pointer(r)), len(r))
 	sums, packed := room[:x.rows*x.cols], room[blockTall*blockWide:]
 	clear(sums)
-	add := axpyOf[T]()
+	add := Axpy[T]()
 	for from := 0; from < k; from += blockDeep {
 		deep, rows, step := min(blockDeep, k-from), b[from*rowB:], rowB
 		if colB != 1 {
@@ -113,17 +124,23 @@ var rooms = sync.Pool{New: func() any { return new(room) }}
 
 // pack gathers columns of a matrix as k rows.
 func pack[T element](to, from []T, k, cols, row, col int) {
-	for j := range cols {
+	const together = 8 // columns, so that what is written in turn lies together
+	for first := 0; first < cols; first += together {
+		n := min(together, cols-first)
 		for i := range k {
-			to[i*cols+j] = from[i*row+j*col]
+			line, at := to[i*cols+first:][:n], i*row+first*col
+			for j := range line {
+				line[j] = from[at]
+				at += col
+			}
 		}
 	}
 }
 
-// axpyOf returns what adds a multiple of x to y, element by element. gonum's assembly rounds the
+// Axpy returns what adds a multiple of x to y, element by element. gonum's assembly rounds the
 // product and then the sum; its code in Go might round once where an architecture has an
 // instruction for that. gonum adds no multiple by zero, which would be NaN of an infinity.
-func axpyOf[T element]() func(alpha T, x, y []T) {
+func Axpy[T element]() func(alpha T, x, y []T) {
 	if runtime.GOARCH != "amd64" {
 		return axpy[T]
 	}

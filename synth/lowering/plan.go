@@ -77,6 +77,11 @@ type Step struct {
 	// Does is the instruction that the step carries out, from its first buffer to its second, where
 	// it moves or converts a whole operand. It is nil for any other step.
 	Does *Typed
+	// Routine carries out the step on the host, where the kernel alone does not tell what the step does. It is nil
+	// where there is none.
+	Routine *Routine
+	// Covered says that on the host the step before, by what it Does or its Routine, includes this one.
+	Covered bool
 }
 
 // Typed is an instruction with the types of its operands.

@@ -8,6 +8,7 @@ import (
 	"nxvk/synth/codegen"
 	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
+	"nxvk/synth/stored"
 	"nxvk/synth/strided"
 )
 
@@ -77,8 +78,8 @@ const (
 
 // rows are those of a dispatch on the host.
 type rows[T float32 | float64] struct {
-	from         elements[T]
-	to           results[T]
+	from         stored.Elements[T]
+	to           stored.Results[T]
 	parts, fours int
 	count        int // elements of a row
 	stride       int // between rows
@@ -88,7 +89,7 @@ type rows[T float32 | float64] struct {
 func sum[T float32 | float64](w *sched.Worker, s *hostPass, buffers [][]byte, push []byte) int {
 	number := func(i int) int { return int(binary.LittleEndian.Uint32(push[4*i:])) }
 	units := number(0)
-	r := rows[T]{from: elementsOf[T](s.from, buffers[0]), to: resultsOf[T](s.to, buffers[1]), parts: number(1), fours: number(3), count: number(4), stride: number(7)}
+	r := rows[T]{from: stored.ElementsOf[T](s.from, buffers[0]), to: stored.ResultsOf[T](s.to, buffers[1]), parts: number(1), fours: number(3), count: number(4), stride: number(7)}
 	if s.columns {
 		c := &sums[T]{rows: r, kept: number(5)}
 		c.stride = number(8) * s.apart
@@ -119,7 +120,7 @@ const partsAtOnce = 128
 func (r *rows[T]) sumWhole(w *sched.Worker, lo, hi int) {
 	left, room := sumTurn, make([]T, r.count)
 	for row := lo; row < hi; row++ {
-		from := r.from.get(row*r.stride, room)
+		from := r.from.Get(row*r.stride, room)
 		var l [strided.Lanes]T
 		for ; len(from) >= strided.Lanes; from = from[strided.Lanes:] {
 			l[0] += from[0]
@@ -130,7 +131,7 @@ func (r *rows[T]) sumWhole(w *sched.Worker, lo, hi int) {
 		for lane, x := range from {
 			l[lane] += x
 		}
-		r.to.put(row, (l[0]+l[1])+(l[2]+l[3]))
+		r.to.Put(row, (l[0]+l[1])+(l[2]+l[3]))
 		if left -= r.count; left <= 0 {
 			w.Check()
 			left = sumTurn
@@ -143,7 +144,7 @@ func (r *rows[T]) sumParts(w *sched.Worker, acc []T, row, first int) {
 	clear(acc)
 	var room [partsAtOnce * strided.Lanes]T
 	end := first + len(acc)/strided.Lanes
-	from := func(at, n int) []T { return r.from.get(row*r.stride+at, room[:n]) }
+	from := func(at, n int) []T { return r.from.Get(row*r.stride+at, room[:n]) }
 	step, at, left := r.parts*strided.Lanes, first*strided.Lanes, sumTurn
 	for range r.fours / r.parts {
 		addTo(acc, from(at, len(acc)))
@@ -161,7 +162,7 @@ func (r *rows[T]) sumParts(w *sched.Worker, acc []T, row, first int) {
 	}
 	for i := range end - first {
 		l := acc[i*strided.Lanes:][:strided.Lanes]
-		r.to.put(row*r.parts+first+i, (l[0]+l[1])+(l[2]+l[3]))
+		r.to.Put(row*r.parts+first+i, (l[0]+l[1])+(l[2]+l[3]))
 	}
 }
 

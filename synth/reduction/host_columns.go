@@ -39,7 +39,7 @@ func (c *sums[T]) sumBlock(w *sched.Worker, lanes *[strided.Lanes][columnsAtOnce
 	for lane := range lanes {
 		clear(lanes[lane][:n])
 	}
-	row := func(lane, r int) { addTo(lanes[lane][:n], c.from.get(r*c.stride+first, room)) }
+	row := func(lane, r int) { addTo(lanes[lane][:n], c.from.Get(r*c.stride+first, room)) }
 	for four := part; four < c.fours; four += c.parts {
 		for lane := range strided.Lanes {
 			row(lane, four*strided.Lanes+lane)
@@ -55,6 +55,6 @@ func (c *sums[T]) sumBlock(w *sched.Worker, lanes *[strided.Lanes][columnsAtOnce
 		}
 	}
 	for i := range n {
-		c.to.put((first+i)*c.parts+part, (lanes[0][i]+lanes[1][i])+(lanes[2][i]+lanes[3][i]))
+		c.to.Put((first+i)*c.parts+part, (lanes[0][i]+lanes[1][i])+(lanes[2][i]+lanes[3][i]))
 	}
 }

@@ -35,7 +35,7 @@ func (dp *Dispatcher[Q]) OnHost(body []kernels.Instr, p *synth.Plan) bool {
 	case len(body) > 1:
 		return placement.Divides(body)
 	}
-	return placement.InStead(body[0].Instr, body[0].Types) >= placement.Alone || kernels.HasRoutines(p)
+	return placement.InStead(body[0].Instr, body[0].Types) >= placement.Alone || dp.cfg.Kernels.HasRoutines(p)
 }
 
 // standIn has the host compute work by the routine of its operation, in the device's stead. p is

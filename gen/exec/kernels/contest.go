@@ -69,11 +69,11 @@ func (c *Cache) Contestable(p *Plan) (cost float64, ok bool) {
 	if !c.Stead || len(p.Kernels) == 0 {
 		return 0, false
 	}
-	for i, k := range p.Kernels {
-		if k.host == nil && p.Steps[i].Does == nil {
+	for i := range p.Steps {
+		if !c.interprets(p, i) {
 			return 0, false
 		}
-		cost += StepCost(&p.Steps[i])
+		cost += c.StepCost(&p.Steps[i])
 	}
 	return cost, cost <= longestStep
 }
