@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"time"
+
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
@@ -131,7 +133,17 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 	w, err := q.gather(&s.In)
 	w.Fusion = f
 	defer w.Release()
-	if err == nil && (recorded || ip.canRun(f, w)) {
+	byPlan := err == nil && (recorded || ip.canRun(f, w))
+	at.began = time.Time{}
+	if byPlan && !recorded && ip.dispatcher.GoesApart(q, w, f.Plan) {
+		if byPlan = false; ip.dispatcher.Measures(f.Plan) {
+			if wait := ip.dispatcher.Awaits(q); wait != 0 {
+				return wait
+			}
+			at.began = time.Now()
+		}
+	}
+	if byPlan {
 		if wait, done := ip.runByPlan(q, w, s); wait != 0 || done {
 			return wait
 		}
@@ -161,6 +173,13 @@ func (ip *interpreter) runOneByOne(q *Queue, r *run, f *program.Fusion, at *fram
 			ip.yield(q)
 			return queue.ForTurn
 		}
+	}
+	if !at.began.IsZero() {
+		if wait := ip.dispatcher.Awaits(q); wait != 0 {
+			return wait
+		}
+		f.Plan.Contest.Note(kernels.Apart, time.Since(at.began))
+		at.began = time.Time{}
 	}
 	return 0
 }
