@@ -8,6 +8,7 @@ import (
 	blas "gonum.org/v1/gonum/blas/gonum"
 
 	"nxvk/fallback/sched"
+	"nxvk/synth/gemm/tiles"
 )
 
 // The host computes a block of results at a time: blockTall rows by blockWide columns, from
@@ -67,13 +68,19 @@ func split(list []box, batches int) (out []box) {
 	}
 	share := max(blockTall, rows/(boxesEach*sched.Processors()))
 	for _, b := range list {
-		tall := max(1, min(share, blockTall*blockWide/b.cols))
+		tall := max(1, min(share, blockTall*blockWide/(ceil(b.cols, widestTile)*widestTile)))
 		for at := 0; at < b.rows; at += tall {
 			out = append(out, box{b.row + at, b.col, min(tall, b.rows-at), b.cols})
 		}
 	}
 	return out
 }
+
+// widestTile is how many columns a tile has at most.
+const widestTile = tiles.Bytes / 4
+
+// packedRows is from how many rows on it pays to pack rows of B for tiles.
+const packedRows = 8
 
 // boxesEach is how many boxes a processor should have at least, so that all end about at the same time.
 const boxesEach = 4
@@ -93,7 +100,13 @@ func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
 	r := rooms.Get().(*room)
 	defer rooms.Put(r)
 	room := unsafe.Slice((*T)(unsafe.Pointer(r)), len(r))
-	sums, packed := room[:x.rows*x.cols], room[blockTall*blockWide:]
+	if sum := tiles.Of[T](); sum != nil && x.rows >= tiles.Rows && (colB != 1 || x.rows >= packedRows) {
+		t := &tiledBox[T]{box: x, sum: sum, k: k, a: a, b: b, rowA: rowA, colA: colA, rowB: rowB, colB: colB}
+		t.run(w, room)
+		t.store(c, p[10], p[11])
+		return
+	}
+	sums, packed := room[:x.rows*x.cols], room[sumsRoom:]
 	clear(sums)
 	add := Axpy[T]()
 	for from := 0; from < k; from += blockDeep {
@@ -118,7 +131,10 @@ func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
 }
 
 // room is for the sums of a box and for rows of B, of elements of up to 8 bytes.
-type room [(blockTall + blockDeep) * blockWide]uint64
+type room [sumsRoom + blockDeep*blockWide]uint64
+
+// sumsRoom is how many sums a box has at most. Tiles at its edges are whole.
+const sumsRoom = (blockTall + tiles.Rows) * blockWide
 
 var rooms = sync.Pool{New: func() any { return new(room) }}
 
