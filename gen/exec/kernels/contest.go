@@ -23,7 +23,7 @@ const (
 
 // needed is how often each way is measured at first. The instructions of a fusion have contests of their own, which end
 // meanwhile. Trials is how often a plan is carried out until all are measured.
-var needed = [ways]int{ByHost: 3, ByDevice: 3, Apart: 8}
+var needed = [ways]int{ByHost: few, ByDevice: few, Apart: 8}
 
 // See needed.
 const Trials = 14
@@ -32,9 +32,10 @@ const Trials = 14
 // device takes less for all of a plan, another way has no chance and is not tried.
 const hostRate = 0.05
 
-// A way that once took hopeless times the least time is not measured further at first. A way that has lost is tried again after
+// A way whose first few times are all more than hopeless times the least time is not measured further at first. A way that has lost is tried again after
 // so many runs that it costs about a retryShare-th of their time, and after twice as many each time.
 const (
+	few        = 3
 	hopeless   = 4
 	retryShare = 64
 	mostWait   = 1 << 20
@@ -96,7 +97,7 @@ func (c *Contest) open(by Way, chances *Chances) bool {
 	case by != ByDevice && c.runs[by] == 0:
 		return c.runs[ByDevice] == 0 || hostRate*cost <= float64(c.least[ByDevice])
 	}
-	return c.runs[by] == 0 || c.least[by] < hopeless*best
+	return c.runs[by] < few || c.least[by] < hopeless*best
 }
 
 // best is the way with the least time, the device where nothing is measured.
