@@ -58,8 +58,7 @@ type run struct {
 	low, high   int // the neighbours that see an element
 }
 
-// look is what a tap sees from n places along the last axis, from one of the box on. Elements lie next to each other: see
-// spread for others.
+// look is what a tap sees from n places along the last axis, from one of the box on, where the input is not spread.
 func (g *geometry) look(place, n, tap int) run {
 	last := len(g.axes) - 1
 	x := &g.axes[last]

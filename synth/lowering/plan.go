@@ -80,7 +80,8 @@ type Step struct {
 	// Routine carries out the step on the host, where the kernel alone does not tell what the step does. It is nil
 	// where there is none.
 	Routine *Routine
-	// Covered says that on the host the step before, by what it Does or its Routine, includes this one.
+	// Covered says that on the host the step before includes this one, by what it Does or by a Routine that rounds no
+	// multiply-add.
 	Covered bool
 }
 

@@ -32,8 +32,9 @@ const Trials = 14
 // device takes less for all of a plan, another way has no chance and is not tried.
 const hostRate = 0.05
 
-// A way whose first few times are all more than hopeless times the least time is not measured further at first. A way that has lost is tried again after
-// so many runs that it costs about a retryShare-th of their time, and after twice as many each time.
+// A way whose first few times are all more than hopeless times the least time is not measured further at first. A way
+// that has lost is tried again after so many runs that it costs about a retryShare-th of their time, and after twice as
+// many each time.
 const (
 	few        = 3
 	hopeless   = 4
