@@ -36,6 +36,8 @@ func doctor(ctx context.Context, args []string) error {
 	f.StringVar(&c.device, "device", "", "with --kernels: `device` by index, name or UUID (default: the best one)")
 	f.StringVar(&c.family, "family", "", "with --kernels: only families whose names contain this `text`")
 	f.DurationVar(&c.limit, "limit", 500*time.Millisecond, "with --kernels: maximum `duration` for one kernel")
+	f.StringVar(&c.cases, "cases", "", "with --kernels: `file` with cases of bench sweep, or programs; compiles what their first results need instead of the families")
+	f.IntVar(&c.show, "show", slowest, "with --kernels: `number` of the slowest kernels to list")
 	f.StringVar(&c.alone, "alone", "", "with --kernels: compile only the kernels of these `numbers`, one at a time")
 	f.IntVar(&c.jobs, "jobs", defaultJobs(), "with --kernels: `number` of kernels compiled at a time")
 	if err := f.parse(args); err != nil {

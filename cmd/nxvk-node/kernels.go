@@ -16,14 +16,18 @@ import (
 	"time"
 
 	"nxvk/gen/exec/target"
+	"nxvk/node/bench/sweep"
 	"nxvk/synth"
 	"nxvk/vulkan"
 )
 
-// kernelCheck compiles all kernels of products and convolutions, whose number is fixed, and
-// measures the driver for each: the first result that needs a kernel waits for that long.
+// kernelCheck compiles kernels and measures the driver for each: the first result that needs a
+// kernel waits for that long. They are all of products and convolutions, whose number is fixed,
+// or those that the first results of cases need.
 type kernelCheck struct {
 	device, family string
+	cases          string        // file of the cases; empty means the families
+	show           int           // slowest kernels in the report
 	limit          time.Duration // maximum for one kernel
 	give           time.Duration // maximum, after which the check gives up
 	jobs           int           // kernels compiled at a time
@@ -34,7 +38,7 @@ type kernelCheck struct {
 // mostAlone is the number of slow kernels that are compiled again, one at a time.
 const mostAlone = 40
 
-// slowest is the number of kernels in the report.
+// slowest is the number of kernels in the report, unless another one is given.
 const slowest = 10
 
 // uncached are variables that switch the disk caches of drivers off.
@@ -83,23 +87,34 @@ func (c *kernelCheck) run(ctx context.Context) error {
 	return errors.Join(err, dev.Close())
 }
 
-// list lists the kernels of all families whose names contain c.family.
+// list lists the kernels of the cases, or of all families whose names contain c.family.
 func (c *kernelCheck) list(t *synth.Target) ([]*compiled, error) {
 	var work []*compiled
 	known := map[string]bool{}
+	add := func(family string, kernels []synth.Listed, err error) error {
+		for _, k := range kernels {
+			if !known[k.Name] {
+				known[k.Name] = true
+				work = append(work, &compiled{Listed: k, number: len(work), family: family})
+			}
+		}
+		return err
+	}
+	if c.cases != "" {
+		cases, err := sweepList(c.cases, sweep.Options{})
+		for i := range cases {
+			kernels, failed := sweep.Kernels(&cases[i], t)
+			err = errors.Join(err, add(cases[i].Name, kernels, failed))
+		}
+		return work, err
+	}
 	for _, f := range synth.Families() {
 		if !strings.Contains(f.Name, c.family) {
 			continue
 		}
 		kernels, err := f.Kernels(t)
-		if err != nil {
+		if err = add(f.Name, kernels, err); err != nil {
 			return nil, err
-		}
-		for _, k := range kernels {
-			if !known[k.Name] {
-				known[k.Name] = true
-				work = append(work, &compiled{Listed: k, number: len(work), family: f.Name})
-			}
 		}
 	}
 	if len(work) == 0 {
@@ -176,7 +191,7 @@ func (c *kernelCheck) repeat(ctx context.Context, all []*compiled) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, self, "doctor", "--kernels", "--device", c.device, "--family", c.family,
+	cmd := exec.CommandContext(ctx, self, "doctor", "--kernels", "--device", c.device, "--family", c.family, "--cases", c.cases,
 		"--alone", strings.Join(numbers, ","))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -222,7 +237,7 @@ func (c *kernelCheck) report(all []*compiled, of int) error {
 	}
 	fmt.Fprintf(c.out, "%d of %d kernels compiled, mean %v, at most %d words of SPIR-V; the slowest (above %v: measured alone):\n",
 		len(all), of, (total / time.Duration(max(1, len(all)))).Round(time.Microsecond), words, c.limit)
-	for _, w := range all[:min(slowest, len(all))] {
+	for _, w := range all[:min(c.show, len(all))] {
 		note := ""
 		if w.err != nil {
 			note = "  " + w.err.Error()

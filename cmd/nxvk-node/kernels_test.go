@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +52,7 @@ func TestKernelReport(t *testing.T) {
 // The report lists the slowest kernels first, and no more than ten.
 func TestKernelReportOrder(t *testing.T) {
 	var out strings.Builder
-	k := kernelCheck{limit: time.Second, out: &out}
+	k := kernelCheck{limit: time.Second, show: slowest, out: &out}
 	if err := k.report(made(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), 12); err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +76,16 @@ func TestKernelCheck(t *testing.T) {
 	if n := strings.Count(out.String(), "\n"); n != 2 {
 		t.Errorf("%d lines, want one for each kernel: %s", n, out.String())
 	}
+	out.Reset()
+	k.cases, k.alone = filepath.Join(t.TempDir(), "cases"), "0"
+	text := "# a sum\n(%1:f32[3000,2]) {\n  %2:f32[2] = sum %1 axes=[0] keep_axes=false\n  give %2\n}\n"
+	if err := os.WriteFile(k.cases, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.run(t.Context()); err != nil || !strings.HasPrefix(out.String(), "0 ") {
+		t.Errorf("a kernel of a case: %v, %q", err, out.String())
+	}
+	k.cases = ""
 	if k.family, k.alone = "no such family", ""; !errors.Is(k.run(t.Context()), errUsage) {
 		t.Error("an unknown family is not an error of usage")
 	}

@@ -133,22 +133,36 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 	w, err := q.gather(&s.In)
 	w.Fusion = f
 	defer w.Release()
-	byPlan := err == nil && (recorded || ip.canRun(f, w))
 	at.began = time.Time{}
-	if byPlan && !recorded && ip.dispatcher.GoesApart(q, w, f.Plan) {
-		if byPlan = false; ip.dispatcher.Measures(f.Plan) {
-			if wait := ip.dispatcher.Awaits(q); wait != 0 {
-				return wait
-			}
-			at.began = time.Now()
-		}
-	}
-	if byPlan {
+	canRun := err == nil && (recorded || ip.canRun(f, w))
+	switch {
+	case err != nil:
+	case canRun && (recorded || !ip.dispatcher.GoesApart(q, w, f.Plan)):
 		if wait, done := ip.runByPlan(q, w, s); wait != 0 || done {
+			return wait
+		}
+	case canRun:
+		if wait := ip.beginApart(q, f, at); wait != 0 {
+			return wait
+		}
+	case q.failed == nil:
+		if wait, done := ip.dispatcher.Little(q, w); wait != 0 || done {
+			ip.Counters.Instructions += uint64(len(f.Body))
 			return wait
 		}
 	}
 	return ip.runOneByOne(q, r, f, at)
+}
+
+// beginApart begins to measure how long the instructions of a fusion take one by one, where somebody wants to know.
+func (ip *interpreter) beginApart(q *Queue, f *program.Fusion, at *frame) (wait queue.Wait) {
+	if !ip.dispatcher.Measures(f.Plan) {
+		return 0
+	}
+	if wait = ip.dispatcher.Awaits(q); wait == 0 {
+		at.began = time.Now()
+	}
+	return wait
 }
 
 // canRun reports whether a fusion can be carried out by its plan, is large enough for that, and is not

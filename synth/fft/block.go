@@ -11,15 +11,27 @@ import (
 // radices, which are passes of Stockham's algorithm in shared memory. The radix
 // elements of a transform are a column; a workgroup has a few columns side by
 // side, so that it reads and writes runs of neighbours.
+//
+// Where Chirp is not 0, a column has that many elements, and the stages are those of the
+// transforms of the convolution that gives its transform.
 type fftBlock struct {
 	Stages  []int
+	Chirp   int
 	Columns int
 	Threads int  // of a column, each with the elements of one or a few small transforms
 	Joint   bool // real and imaginary parts are exchanged at once, not one after the other
 }
 
-// radix is the number of elements of a column.
+// radix is the number of elements that the stages transform.
 func (b *fftBlock) radix() int { return strided.Product(b.Stages) }
+
+// elements is the number of elements of a column, which is the radix of the pass.
+func (b *fftBlock) elements() int {
+	if b.Chirp > 0 {
+		return b.Chirp
+	}
+	return b.radix()
+}
 
 // The limits of passes and blocks on GPUs. A block of 4,096 words exchanges real
 // and imaginary parts one after the other through 18 KiB of shared memory, a smaller one
@@ -30,12 +42,12 @@ const (
 	jointWords   = BlockWords * 9 / 8
 	lineWords    = 8192 // of a block that is one line
 	BlockThreads = 512
-	leastColumns = 4    // that lie side by side, where that is a pass of one
-	passRadix    = 512  // of one pass of several
-	twoPasses    = 1024 // of one pass of two
-	leastBlock   = 12   // lengths below, and primes, are the work of an invocation
-	shortBlock   = 32   // below, invocations are more and have less
-	shortRadix   = 9    // of a stage of such a block
+	leastColumns = 4   // that lie side by side
+	leastWords   = 8   // side by side
+	passRadix    = 512 // whose runs of columns cost no more than longer ones
+	leastBlock   = 12  // lengths below, and primes, are the work of an invocation
+	shortBlock   = 32  // below, invocations are more and have less
+	shortRadix   = 9   // of a stage of such a block
 )
 
 // sharedBytes is the shared memory of a block of so many words, with the gaps of its
@@ -95,59 +107,83 @@ func fewest(factors []int, limit int) []int {
 
 // Passes are the radices of the passes of a length, and their blocks; the block
 // of a small radix has one stage. There are none where a prime factor is too
-// large. Where lines lie side by side, a block has some of them, so that it reads
-// and writes neighbours.
+// large, also for a convolution in a workgroup. Where lines lie side by side, a block
+// has some of them, so that it reads and writes neighbours.
+//
+// A long line is divided into radices of at most passRadix, or into one or two greater
+// ones where those cost less.
 func Passes(t *lowering.Target, n, words int, aside bool) []fftBlock {
-	limit := BlockWords / words
-	longest := limit
-	switch {
-	case aside:
-		longest = limit / leastColumns
-	case t.SharedMemory >= sharedBytes(lineWords):
-		longest = lineWords / words
+	longest := widest(t)
+	if !aside {
+		longest = mostWords(t) / words
 	}
 	f := factors(n)
 	switch {
-	case t.CPU || t.SharedMemory < sharedBytes(BlockWords) || t.MaxInvocations < BlockThreads || n < leastBlock || len(f) == 1 || f == nil:
+	case t.CPU || t.SharedMemory < sharedBytes(BlockWords) || t.MaxInvocations < BlockThreads || n < leastBlock || len(f) == 1:
 		var out []fftBlock
 		for _, r := range radices(t, n) {
 			out = append(out, fftBlock{Stages: []int{r}})
 		}
 		return out
-	case n > longest:
-		two := dealt(f, 2, min(longest, twoPasses))
-		if two == nil {
-			two = fewest(f, passRadix)
-		}
-		return blocks(two, limit)
+	case f == nil:
+		return chirped(t, n, words, longest, aside)
+	case n <= longest && (!aside || n <= passRadix):
+		return blocks(t, []int{n}, words)
 	}
-	return blocks([]int{n}, limit)
+	best := blocks(t, fewest(f, passRadix), words)
+	for count, limit := range []int{longest, widest(t)} {
+		if radices := dealt(f, count+1, limit); radices != nil {
+			best = cheaper(best, blocks(t, radices, words), n, words, aside)
+		}
+	}
+	return best
 }
 
-// blocks deals each radix out to stages, threads and columns.
-func blocks(radices []int, limit int) []fftBlock {
+// mostWords are the words of the largest block.
+func mostWords(t *lowering.Target) int {
+	if t.SharedMemory >= sharedBytes(lineWords) {
+		return lineWords
+	}
+	return BlockWords
+}
+
+// widest is the greatest radix of a pass whose columns lie side by side.
+func widest(t *lowering.Target) int { return 2 * mostWords(t) / leastWords }
+
+// blocks are the passes of radices.
+func blocks(t *lowering.Target, radices []int, words int) []fftBlock {
 	out := make([]fftBlock, len(radices))
 	for i, r := range radices {
-		b := &out[i]
-		f := factors(r)
-		radix := max(blockRadix, f[0])
-		if r < shortBlock {
-			radix = max(shortRadix, f[0])
-		}
-		b.Stages = fewest(f, radix)
-		if len(b.Stages) == 1 {
-			continue
-		}
-		b.Threads = b.threads()
-		b.Columns = max(1, min(limit/r, BlockThreads/b.Threads))
+		out[i] = stagesOf(t, r, words)
 	}
 	return out
 }
 
+// stagesOf deals a radix out to stages, threads and columns. Blocks are large where small ones
+// would have too few columns.
+func stagesOf(t *lowering.Target, r, words int) (b fftBlock) {
+	limit := BlockWords / words
+	if 2*words*(limit/r) < leastWords {
+		limit = mostWords(t) / words
+	}
+	f := factors(r)
+	radix := max(blockRadix, f[0])
+	if r < shortBlock {
+		radix = max(shortRadix, f[0])
+	}
+	b.Stages = fewest(f, radix)
+	if len(b.Stages) > 1 {
+		b.Threads, _ = b.threads()
+		b.Columns = sectors(max(1, min(limit/r, BlockThreads/b.Threads)), words)
+	}
+	return b
+}
+
 // threads is the number of invocations of a column. It is the number of transforms of a
 // stage, or a part of it if that is too many: the choice that leaves the fewest
-// invocations idle over all stages.
-func (b *fftBlock) threads() int {
+// invocations idle over all stages. The work of all invocations, idle ones included, is so
+// many times that of the stages.
+func (b *fftBlock) threads() (threads int, work float64) {
 	n, best, least := b.radix(), 0, 0.0
 	for _, by := range b.Stages {
 		t := n / by
@@ -167,7 +203,7 @@ func (b *fftBlock) threads() int {
 			best, least = t, cost
 		}
 	}
-	return best
+	return best, least / float64(n*len(b.Stages))
 }
 
 // fit takes fewer columns where a device would have too few workgroups for so
@@ -181,8 +217,8 @@ func (b fftBlock) fit(elements, words int, apart bool) fftBlock {
 	if apart {
 		b.Columns = b.aligned(min(b.Columns, max(1, threads/b.Threads)))
 	}
-	for b.Columns >= 2*columns && elements/b.radix() < groups*b.Columns {
-		b.Columns /= 2
+	for b.Columns >= 2*columns && elements/b.elements() < groups*b.Columns {
+		b.Columns = sectors(b.Columns/2, words)
 	}
 	b.Joint = 2*words*b.radix()*b.Columns <= jointWords
 	return b

@@ -116,7 +116,7 @@ func (w *blockWriter) sourceSlots(p blockPlace, l layout, s *smallDFT) blockRun 
 }
 
 func (w *blockWriter) write() {
-	words, twice := w.job.words(), w.job.chirp.part == chirpWhole
+	words, twice := w.job.words(), w.chirp.part == chirpColumn
 	again := twice || w.job.gives == folded
 	w.shapes = w.layouts(w.wide, w.wideLast, again, words)
 	for range w.parts() {
@@ -125,31 +125,40 @@ func (w *blockWriter) write() {
 	at := w.place(w.wide)
 	work := w.smalls(at, w.Stages[0])
 	for i := range work {
-		s := &work[i]
-		for m := range s.xs {
-			s.xs[m] = w.load(at.line, w.Add(at.i, w.Mul(w.at(w.source(s), m), w.apart)))
-		}
-		if w.twiddles {
-			w.twist(s.xs, s.number, w.fftBlock.radix()/len(s.xs), at.k, w.turn)
+		if s := &work[i]; twice {
+			w.loadChirped(at, s)
+		} else {
+			w.loadSmall(at, s)
 		}
 	}
 	work, at, span := w.transform(work, at)
 	if twice {
-		for i := range work {
-			s := &work[i]
-			for m, x := range s.xs {
-				s.xs[m] = w.exchanged(w.multiplied(x, w.at(w.target(s, span), m)), true)
-			}
-		}
-		start := w.place(w.wide)
-		work = w.exchange(work, at, start, len(w.Stages)-1, span)
-		work, at, span = w.transform(work, start)
+		w.convolve(work, at, span)
+		return
 	}
 	if w.job.gives == folded {
 		w.unfold(work, at, span)
 		return
 	}
 	w.storeAll(work, at, span)
+}
+
+// loadSmall loads a small transform of the first stage.
+func (w *blockWriter) loadSmall(at blockPlace, s *smallDFT) {
+	for m := range s.xs {
+		s.xs[m] = nought
+		if !w.filled(m, len(s.xs)) {
+			s.xs[m] = w.load(at.line, w.Add(at.i, w.Mul(w.at(w.source(s), m), w.apart)))
+		}
+	}
+	w.turned(s.xs, s, at)
+}
+
+// turned applies the twiddles of the pass to the first elements of a small transform.
+func (w *blockWriter) turned(xs []cplx, s *smallDFT, at blockPlace) {
+	if w.twiddles {
+		w.twist(xs, s.number, w.fftBlock.radix()/len(s.xs), at.k, w.turn)
+	}
 }
 
 // transform carries out the stages. It gives the small transforms of the last one and its

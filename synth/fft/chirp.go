@@ -26,11 +26,11 @@ type chirp struct {
 type chirpPart uint8
 
 const (
-	noChirp    chirpPart = iota
-	chirpSelf            // transforms the conjugate of the chirp; reads nothing, writes the chirp too
-	chirpIn              // transforms the line times the chirp
-	chirpOut             // transforms the product back, and gives the result
-	chirpWhole           // does what the two before do, where a workgroup has whole lines
+	noChirp     chirpPart = iota
+	chirpSelf             // transforms the conjugate of the chirp; reads nothing, writes the chirp too
+	chirpIn               // transforms the line times the chirp
+	chirpOut              // transforms the product back, and gives the result
+	chirpColumn           // does what the two before do with the columns of a pass, in shared memory
 )
 
 // chirps plans a transform whose length has a prime factor that is too large for
@@ -44,22 +44,13 @@ func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program,
 	if lines*size >= 1<<30 {
 		return nil, lowering.Unsupported("transform of 2^30 elements by another length")
 	}
-	d := ops.C64
-	if j.compute == scalar.F64 {
-		d = ops.C128
-	}
-	temp := func(lines int) codegen.Buffer {
-		b := codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(*temps)}, Elem: parts[d], Bytes: int64(lines * size * d.Size())}
-		*temps = append(*temps, b.Bytes)
-		return b
-	}
-	self := temp(1)
-	table := codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(*temps)}, Elem: parts[d], Bytes: int64(n * d.Size())}
-	*temps = append(*temps, table.Bytes)
+	convolution, own := j.chirpOf(n, size, temps)
+	convolution.part, convolution.inverse = chirpIn, j.inverse
+	d := own.toType
 	in := *j
 	in.length, in.keep, in.inverse, in.eps = size, size, false, 0
 	in.toType, in.gives = d, plain
-	in.chirp = chirp{part: chirpIn, length: n, inverse: j.inverse, factor: self, table: table}
+	in.chirp = convolution
 	// Lines that lie side by side do so between the transforms, too.
 	shape := ops.Shape(append(slices.Clone(j.rows), size))
 	if j.aside() {
@@ -68,25 +59,51 @@ func (j *fftJob) chirps(t *lowering.Target, temps *[]int64) ([]*codegen.Program,
 	} else {
 		in.next, in.put.Strides = 1, shape.Strides()[:len(j.rows)]
 	}
-	own := in
-	own.rows, own.at, own.put = []int{1}, strided.View{Strides: []int{0}}, strided.View{Strides: []int{0}}
-	own.to, own.chirp.part, own.have, own.step, own.next, own.reads = self, chirpSelf, 1, 1, 1, plain
-	jobs := []*fftJob{&own}
-	if passes := Passes(t, size, parts[d].Size()/4, j.aside()); len(passes) == 1 && len(passes[0].Stages) > 1 {
-		whole := *j
-		whole.length, whole.inverse, whole.chirp = size, true, in.chirp
-		whole.chirp.part = chirpWhole
-		jobs = append(jobs, &whole)
-	} else {
-		line, out := temp(lines), *j
-		in.to = line
-		out.length, out.have, out.inverse, out.reads = size, size, true, plain
-		out.from, out.fromType, out.step, out.at = line, d, in.next, in.put
-		out.chirp = in.chirp
-		out.chirp.part = chirpOut
-		jobs = append(jobs, &in, &out)
+	line, out := temporary(temps, d, lines*size), *j
+	in.to = line
+	out.length, out.have, out.inverse, out.reads = size, size, true, plain
+	out.from, out.fromType, out.step, out.at = line, d, in.next, in.put
+	out.chirp = convolution
+	out.chirp.part = chirpOut
+	return programsOf([]*fftJob{own, &in, &out}, t, temps)
+}
+
+// chirpOf gives the chirp of length n and its transform of the given size, and the job that
+// computes them.
+func (j *fftJob) chirpOf(n, size int, temps *[]int64) (chirp, *fftJob) {
+	d := ops.C64
+	if j.compute == scalar.F64 {
+		d = ops.C128
 	}
-	return programsOf(jobs, t, temps)
+	c := chirp{part: chirpSelf, length: n, factor: temporary(temps, d, size), table: temporary(temps, d, n)}
+	none := strided.View{Strides: []int{0}}
+	return c, &fftJob{compute: j.compute, length: size, have: 1, keep: size, chirp: c, from: j.from, fromType: j.fromType,
+		to: c.factor, toType: d, rows: []int{1}, at: none, put: none, step: 1, next: 1}
+}
+
+// temporary is a new buffer of complex elements.
+func temporary(temps *[]int64, d ops.DType, elements int) codegen.Buffer {
+	b := codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(*temps)}, Elem: parts[d], Bytes: int64(elements * d.Size())}
+	*temps = append(*temps, b.Bytes)
+	return b
+}
+
+// columnChirps gives the chirps of passes that are convolutions, by radix, and the programs
+// that compute them.
+func (j *fftJob) columnChirps(passes []fftBlock, t *lowering.Target, temps *[]int64) (map[int]chirp, []*codegen.Program, error) {
+	chirps := make(map[int]chirp)
+	var jobs []*fftJob
+	for i := range passes {
+		b := &passes[i]
+		if _, ok := chirps[b.Chirp]; ok || b.Chirp == 0 {
+			continue
+		}
+		c, own := j.chirpOf(b.Chirp, b.radix(), temps)
+		c.part = chirpColumn
+		chirps[b.Chirp], jobs = c, append(jobs, own)
+	}
+	programs, err := programsOf(jobs, t, temps)
+	return chirps, programs, err
 }
 
 // programsOf makes the programs of transforms, one after the other.
@@ -104,19 +121,19 @@ func programsOf(jobs []*fftJob, t *lowering.Target, temps *[]int64) (programs []
 // buffers are those that a pass of a transform by a chirp has besides its operand and
 // result.
 func (w *fftWriter) buffers() (more []codegen.Buffer) {
-	c := &w.job.chirp
+	c := &w.chirp
 	add := func(b codegen.Buffer, a lowering.Access) int {
 		b.Access = a
 		more = append(more, b)
 		return 1 + len(more)
 	}
-	if (c.part == chirpOut || c.part == chirpWhole) && w.first {
+	if c.part == chirpOut && w.first || c.part == chirpColumn {
 		w.factor = add(c.factor, lowering.Read)
 	}
 	switch {
 	case c.part == chirpSelf && w.first:
 		w.table = add(c.table, lowering.Write)
-	case c.part == chirpIn && w.first, c.part == chirpOut && w.last, c.part == chirpWhole:
+	case c.part == chirpIn && w.first, c.part == chirpOut && w.last, c.part == chirpColumn:
 		w.table = add(c.table, lowering.Read)
 	}
 	return more
@@ -142,7 +159,7 @@ func chirpSize(length int) int {
 // squareModulo gives i² modulo n, which is even and more than i. A quotient from
 // floating-point numbers is off by one at most where it is less than 2^21.
 func (w *fftWriter) squareModulo(i, n kernel.Value) kernel.Value {
-	switch chirpSize(w.job.chirp.length) {
+	switch chirpSize(w.chirp.length) {
 	case shortChirp:
 		_, rest := w.DivMod(w.Mul(i, i), n)
 		return rest
@@ -168,7 +185,7 @@ func convolutionLength(t *lowering.Target, n, words int, aside bool) int {
 		if odd > 1 && size%16 != 0 {
 			continue
 		}
-		cost := float64(size * len(Passes(t, size, words, aside)))
+		cost := float64(size) * costOf(Passes(t, size, words, aside), size, words, aside)
 		if odd > 1 {
 			cost *= 1.1 // angles that are no fractions of powers of two
 		}
@@ -179,10 +196,16 @@ func convolutionLength(t *lowering.Target, n, words int, aside bool) int {
 	return best
 }
 
-// chirp gives the chirp at i.
-func (w *fftWriter) chirp(i kernel.Value) cplx {
+// chirpAt gives the chirp at i.
+func (w *fftWriter) chirpAt(i kernel.Value) cplx {
 	turn := w.Shl(w.short, 1)
 	return w.twiddle(w.squareModulo(i, turn), turn, false)
+}
+
+// filled reports whether element m of a transform of n elements in the first stage is one of
+// the zeros that fill a convolution, of which they are one half at least.
+func (w *fftWriter) filled(m, n int) bool {
+	return w.first && w.chirp.part == chirpIn && m >= wanted(n)
 }
 
 // tabled gives the chirp at i from its table.
@@ -199,23 +222,25 @@ func (w *fftWriter) multiplied(x cplx, i kernel.Value) cplx {
 
 // chirped gives element i of the line of a chirp's first pass.
 func (w *fftWriter) chirped(line, i kernel.Value) cplx {
-	zero := w.Float(w.t, 0)
-	within := func(k kernel.Value, value func(k kernel.Value) cplx) cplx {
-		inside := w.Compare(scalar.Lt, k, w.short)
-		x := value(w.Select(inside, k, w.Index(0)))
-		return cplx{w.Select(inside, x.re, zero), w.Select(inside, x.im, zero)}
-	}
-	switch w.job.chirp.part {
+	switch w.chirp.part {
 	case chirpOut:
 		return w.multiplied(w.operand(line, i), i)
-	case chirpIn, chirpWhole:
-		return within(i, func(i kernel.Value) cplx { return w.times(w.signal(line, i, w.short), w.tabled(i)) })
+	case chirpIn:
+		return w.withinChirp(i, func(i kernel.Value) cplx { return w.times(w.signal(line, i, w.short), w.tabled(i)) })
 	}
 	// The chirp runs both ways from 0, around the end of the line.
 	back := w.Sub(w.length, i)
-	return within(w.Select(w.Compare(scalar.Lt, back, i), back, i), func(k kernel.Value) cplx {
-		c := w.chirp(k)
+	return w.withinChirp(w.Select(w.Compare(scalar.Lt, back, i), back, i), func(k kernel.Value) cplx {
+		c := w.chirpAt(k)
 		w.IfThen(w.Compare(scalar.Lt, i, w.short), func() { w.Store(w.table, i, c.re, c.im) })
 		return cplx{c.re, w.neg(c.im)}
 	})
+}
+
+// withinChirp gives a value for a number below the length of the chirp, and zero for any
+// other one.
+func (w *fftWriter) withinChirp(k kernel.Value, value func(k kernel.Value) cplx) cplx {
+	inside, zero := w.Compare(scalar.Lt, k, w.short), w.Float(w.t, 0)
+	x := value(w.Select(inside, k, w.Index(0)))
+	return cplx{w.Select(inside, x.re, zero), w.Select(inside, x.im, zero)}
 }

@@ -11,6 +11,9 @@ import (
 // cplx is a complex number in a kernel.
 type cplx struct{ re, im kernel.Value }
 
+// nought is zero, with which there is no arithmetic.
+var nought = cplx{-1, -1}
+
 // part is the real or the imaginary part.
 func (x *cplx) part(i int) *kernel.Value {
 	if i == 0 {
@@ -34,9 +37,25 @@ func (w *cplxWriter) mulAdd(x, y, z kernel.Value) kernel.Value {
 	return w.Add(z, w.Mul(x, y))
 }
 
-func (w *cplxWriter) add(x, y cplx) cplx { return cplx{w.Add(x.re, y.re), w.Add(x.im, y.im)} }
+func (w *cplxWriter) add(x, y cplx) cplx {
+	switch nought {
+	case x:
+		return y
+	case y:
+		return x
+	}
+	return cplx{w.Add(x.re, y.re), w.Add(x.im, y.im)}
+}
 
-func (w *cplxWriter) sub(x, y cplx) cplx { return cplx{w.Sub(x.re, y.re), w.Sub(x.im, y.im)} }
+func (w *cplxWriter) sub(x, y cplx) cplx {
+	switch {
+	case y == nought:
+		return x
+	case x == nought:
+		return cplx{w.neg(y.re), w.neg(y.im)}
+	}
+	return cplx{w.Sub(x.re, y.re), w.Sub(x.im, y.im)}
+}
 
 func (w *cplxWriter) neg(x kernel.Value) kernel.Value { return w.Prim(scalar.Neg, w.t, x) }
 
@@ -47,7 +66,7 @@ func (w *cplxWriter) times(x, y cplx) cplx {
 // rotate gives x times the root of unity of angle -n/of of a circle.
 func (w *cplxWriter) rotate(x cplx, n, of int) cplx {
 	switch n %= of; {
-	case n == 0:
+	case n == 0, x == nought:
 		return x
 	case 4*n == of:
 		return cplx{x.im, w.neg(x.re)}
@@ -149,30 +168,27 @@ func (w *cplxWriter) oddDFT(xs []cplx) []cplx {
 		out[0] = w.add(out[0], sums[k])
 	}
 	for m := 1; m < half; m++ {
-		even, odd := xs[0], cplx{}
+		even, odd := xs[0], nought
 		for k := 1; k < half; k++ {
 			sin, cos := math.Sincos(2 * math.Pi * float64(m*k%n) / float64(n))
 			even = w.scaledPlus(sums[k], cos, even)
-			if k == 1 {
-				odd = w.scaled(differences[k], sin)
-			} else {
-				odd = w.scaledPlus(differences[k], sin, odd)
-			}
+			odd = w.scaledPlus(differences[k], sin, odd)
 		}
-		rotated := cplx{odd.im, w.neg(odd.re)}
+		rotated := w.rotate(odd, 1, 4)
 		out[m], out[n-m] = w.add(even, rotated), w.sub(even, rotated)
 	}
 	return out
 }
 
-func (w *cplxWriter) scaled(x cplx, by float64) cplx {
-	f := w.Float(w.t, by)
-	return cplx{w.Mul(x.re, f), w.Mul(x.im, f)}
-}
-
 // scaledPlus is x·by + y.
 func (w *cplxWriter) scaledPlus(x cplx, by float64, y cplx) cplx {
 	f := w.Float(w.t, by)
+	switch {
+	case x == nought:
+		return y
+	case y == nought:
+		return cplx{w.Mul(x.re, f), w.Mul(x.im, f)}
+	}
 	return cplx{w.mulAdd(x.re, f, y.re), w.mulAdd(x.im, f, y.im)}
 }
 

@@ -32,7 +32,7 @@ type fftJob struct {
 	reads   form    // the operand
 	gives   form    // the result
 	eps     float64 // parts up to it become 0
-	chirp   chirp   // where it is a part of a transform of another length
+	chirp   chirp   // where it is a part of a transform of another length, whose lines are in global memory
 
 	from, to         codegen.Buffer
 	fromType, toType ops.DType
@@ -167,11 +167,17 @@ func (j *fftJob) programs(t *lowering.Target, temps *[]int64) ([]*codegen.Progra
 		between[i] = codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(*temps)}, Elem: elem, Bytes: size}
 		*temps = append(*temps, size)
 	}
-	var programs []*codegen.Program
+	chirps, programs, err := j.columnChirps(passes, t, temps)
+	if err != nil {
+		return nil, err
+	}
 	span := 1
 	for i, b := range passes {
 		b = b.fit(lines*j.length, j.words(), len(passes) == 1 && !j.aside())
-		w := &fftWriter{job: j, radix: b.radix(), block: b, first: i == 0, last: i == len(passes)-1}
+		w := &fftWriter{job: j, radix: b.elements(), block: b, first: i == 0, last: i == len(passes)-1, chirp: j.chirp}
+		if b.Chirp > 0 {
+			w.chirp = chirps[b.Chirp]
+		}
 		from, to := j.from, j.to
 		if !w.first {
 			from = between[(i+1)%2]
@@ -196,7 +202,7 @@ func (j *fftJob) words() int { return kernel.TypeSize(j.compute) / 4 }
 // whole reports whether lines of the operand have all that is transformed.
 func (j *fftJob) whole() bool {
 	n := j.length
-	if j.chirp.part == chirpIn || j.chirp.part == chirpWhole {
+	if j.chirp.part == chirpIn {
 		n = j.chirp.length
 	}
 	switch j.reads {
@@ -225,8 +231,8 @@ func (w *fftWriter) program(t *lowering.Target, span int, bufs []codegen.Buffer)
 		inner, along, across = lines, lines, 1
 	}
 	p := &codegen.Program{Local: codegen.GPULocal, Index: scalar.U32, Buffers: bufs, Body: w.write,
-		Flops: int64(10 * units * w.radix), Bytes: bufs[0].Bytes + bufs[1].Bytes,
-		Numbers: []int{units, inner, apart, span, span * w.radix, j.length, along, across, j.have, j.keep, j.step, j.next, j.chirp.length}}
+		Flops: int64(10 * units * w.block.radix()), Bytes: bufs[0].Bytes + bufs[1].Bytes,
+		Numbers: []int{units, inner, apart, span, span * w.radix, j.length, along, across, j.have, j.keep, j.step, j.next, w.chirp.length}}
 	if t.CPU {
 		p.Local = codegen.CPULocal
 	}
@@ -245,10 +251,13 @@ func (w *fftWriter) program(t *lowering.Target, span int, bufs []codegen.Buffer)
 	for i, d := range j.rows {
 		p.Numbers = append(p.Numbers, d, j.at.Strides[i], j.put.Strides[i])
 	}
+	// The kernel of a convolution does not depend on the radix.
+	block, radix := w.block, w.block.radix()
+	block.Chirp = min(1, block.Chirp)
 	p.Key = fmt.Sprintf("fft lines=%v radix=%d first=%v last=%v columns=%v inverse=%v form=%d %d eps=%x in %v of %v to %v rank=%d twiddle=%v chirp=%d %v %d binary=%v whole=%v all=%v %v block=%v wide=%v %v dense=%v %v vector=%v %v",
-		w.lines, w.radix, w.first, w.last, w.columns, j.inverse, j.reads, j.gives, math.Float64bits(j.eps), j.compute, j.fromType, j.toType,
-		len(j.rows), span > 1, j.chirp.part, j.chirp.inverse, chirpSize(j.chirp.length),
-		w.binary, j.whole(), j.keep == j.length, j.keep == 2*j.length, w.block, w.wide, w.wideLast, j.step == 1, j.next == 1, j.vectorReads(), j.vectorWrites())
+		w.lines, radix, w.first, w.last, w.columns, j.inverse, j.reads, j.gives, math.Float64bits(j.eps), j.compute, j.fromType, j.toType,
+		len(j.rows), span > 1, w.chirp.part, w.chirp.inverse, chirpSize(w.chirp.length),
+		w.binary, j.whole(), j.keep == j.length, j.keep == 2*j.length, block, w.wide, w.wideLast, j.step == 1, j.next == 1, j.vectorReads(), j.vectorWrites())
 	w.twiddles = span > 1
 	return p
 }

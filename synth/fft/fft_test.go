@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/cmplx"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 
@@ -213,7 +214,8 @@ func TestFFTBlock(t *testing.T) {
 	checkFFT(t, synthtest.GPU, ops.FFT, ops.C128, ops.C128, ops.Shape{3000, 2}, 0, 3000)
 }
 
-// The radices of passes have as many threads as the widest stage has transforms.
+// The radices of passes have as many threads as the widest stage has transforms. Those with a
+// large prime factor have the stages of a convolution of twice as many points.
 func TestFFTPasses(t *testing.T) {
 	for _, tt := range []struct {
 		n, words int
@@ -221,20 +223,53 @@ func TestFFTPasses(t *testing.T) {
 		want     [][]int
 	}{
 		{8, 1, false, [][]int{{8}}}, {16, 1, false, [][]int{{4, 4}}}, {31, 1, false, [][]int{{31}}}, {256, 1, true, [][]int{{16, 16}}}, {4096, 1, false, [][]int{{16, 16, 16}}},
-		{1024, 1, true, [][]int{{16, 8, 8}}},
-		{4096, 1, true, [][]int{{8, 8}, {8, 8}}}, {4096, 2, false, [][]int{{16, 16, 16}}}, {8192, 2, false, [][]int{{16, 8}, {8, 8}}}, {8192, 1, false, [][]int{{16, 8, 8, 8}}}, {1 << 20, 1, false, [][]int{{16, 8, 8}, {16, 8, 8}}},
-		{1 << 24, 1, false, [][]int{{16, 16}, {16, 16}, {16, 16}}}, {1000, 1, false, [][]int{{10, 10, 10}}}, {74, 1, false, nil}, {62, 1, false, [][]int{{31, 2}}},
+		{1024, 1, true, [][]int{{16, 8, 8}}}, {2048, 1, true, [][]int{{16, 16, 8}}}, {2048, 2, true, [][]int{{16, 16, 8}}},
+		{4096, 1, true, [][]int{{8, 8}, {8, 8}}}, {4096, 2, false, [][]int{{16, 16, 16}}}, {8192, 2, false, [][]int{{16, 8}, {8, 8}}}, {8192, 1, false, [][]int{{16, 8, 8, 8}}},
+		{1 << 20, 1, false, [][]int{{16, 8, 8}, {16, 8, 8}}}, {1 << 22, 1, false, [][]int{{16, 16, 8}, {16, 16, 8}}}, {1 << 24, 1, false, [][]int{{16, 16}, {16, 16}, {16, 16}}},
+		{1000, 1, false, [][]int{{10, 10, 10}}}, {62, 1, false, [][]int{{31, 2}}}, {74, 1, false, [][]int{{16, 10}}}, {1009, 1, true, [][]int{{16, 16, 8}}},
+		{65024, 1, false, [][]int{{16, 16}, {8, 8, 8}}}, {49408, 2, true, [][]int{{8, 8, 8}, {16, 16}}}, {37000, 1, false, [][]int{{16, 10}, {10, 10, 5}}},
+		{1500, 1, true, [][]int{{10, 5}, {6, 5}}}, {1500, 2, true, [][]int{{15, 10, 10}}}, {1280 * 1280, 1, false, [][]int{{16, 10, 8}, {16, 10, 8}}}, {3000000, 1, false, [][]int{{8, 5, 5}, {15, 10}, {10, 10}}},
+		{251 * 251, 1, false, [][]int{{8, 8, 8}, {8, 8, 8}}}, {524287, 1, false, nil},
 	} {
 		var got [][]int
 		for _, b := range fft.Passes(synthtest.GPU, tt.n, tt.words, tt.aside) {
 			got = append(got, b.Stages)
-			if len(b.Stages) > 1 && (b.Threads*b.Columns > fft.BlockThreads || b.Words(true, false, true, tt.words)*tt.words > max(fft.BlockWords, tt.words*product(b.Stages))*9/8+64) {
+			limit := fft.BlockWords
+			if tt.words*product(b.Stages)*b.Columns > limit {
+				limit *= 2
+			}
+			if len(b.Stages) > 1 && (b.Threads*b.Columns > fft.BlockThreads || b.Words(true, false, true, tt.words)*tt.words > limit*9/8+64) {
 				t.Errorf("%d: %+v is too large", tt.n, b)
 			}
 		}
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("passes of %d: got %v, want %v", tt.n, got, tt.want)
 		}
+	}
+}
+
+// The runs of columns of passes fill sectors of memory: a pass of a radix whose threads or
+// shared memory leave too few columns costs more than two of smaller radices.
+func TestFFTRuns(t *testing.T) {
+	r := rand.New(rand.NewPCG(32, 3))
+	check := func(n, words int, aside bool) {
+		passes := fft.Passes(synthtest.GPU, n, words, aside)
+		for _, b := range passes {
+			if bytes := 8 * words * b.Columns; len(b.Stages) > 1 && (aside || len(passes) > 1) && bytes%32 != 0 {
+				t.Errorf("%d, words %d, aside %v: runs of %d bytes in %+v", n, words, aside, bytes, passes)
+			}
+		}
+	}
+	for n := 12; n <= 2048; n++ {
+		check(n, 1, true)
+		check(n, 2, true)
+	}
+	for range 1000 {
+		n := 1
+		for n < 8192 {
+			n *= []int{2, 3, 4, 5, 7, 11, 31, 37, 127}[r.IntN(9)]
+		}
+		check(n*(1+r.IntN(100)), 1+r.IntN(2), r.IntN(2) == 0)
 	}
 }
 

@@ -38,47 +38,73 @@ func TestRandomFFT(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
 		r := rand.New(rand.NewPCG(9, 14))
 		for range 70 {
-			op := []ops.Op{ops.FFT, ops.IFFT, ops.RFFT, ops.IRFFT}[r.IntN(4)]
-			c, real := ops.C64, ops.F32
-			if r.IntN(3) == 0 {
-				c, real = ops.C128, ops.F64
-			}
-			n := randomLength(r, 4096)
-			have := n
-			if op == ops.IRFFT {
-				have = n/2 + 1
-			}
-			if r.IntN(4) == 0 {
-				have = max(1, have+r.IntN(2*n)-n)
-			}
-			shape, axis := ops.Shape{have}, r.IntN(3)
-			for len(shape) < 3 {
-				other := 1 + r.IntN(3)
-				if n < 100 {
-					other = 1 + r.IntN(9)
-				}
-				if len(shape) <= axis {
-					shape = append(ops.Shape{other}, shape...)
-				} else {
-					shape = append(shape, other)
-				}
-			}
-			from, to := c, c
-			switch op {
-			case ops.RFFT:
-				from = real
-			case ops.IRFFT:
-				if r.IntN(4) > 0 { // else the imaginary parts are zeros
-					to = real
-				}
-			case ops.FFT:
-				if r.IntN(3) == 0 {
-					from = real
-				}
-			}
-			checkSome(t, target, r, op, ops.Type{DType: from, Shape: shape}, to, axis, n)
+			checkRandom(t, target, r, randomLength(r, 4096))
 		}
 	})
+}
+
+// Radices with large prime factors are convolutions in shared memory, as first, middle and last
+// passes, among others and alone.
+func TestRandomColumns(t *testing.T) {
+	r := rand.New(rand.NewPCG(37, 193))
+	primes := []int{37, 41, 53, 61, 97, 127, 131, 193, 251, 257, 509, 1021}
+	for range 40 {
+		n := primes[r.IntN(len(primes))]
+		for n < 4500 {
+			if n < 250 && r.IntN(3) == 0 {
+				n *= 37 + r.IntN(5)
+			} else {
+				n *= 2 + r.IntN(6)
+			}
+		}
+		checkRandom(t, synthtest.GPU, r, n)
+	}
+}
+
+// checkRandom compares a random transform of the given length with its definition.
+func checkRandom(t *testing.T, target *lowering.Target, r *rand.Rand, n int) {
+	t.Helper()
+	op := []ops.Op{ops.FFT, ops.IFFT, ops.RFFT, ops.IRFFT}[r.IntN(4)]
+	c, real := ops.C64, ops.F32
+	if r.IntN(3) == 0 {
+		c, real = ops.C128, ops.F64
+	}
+	have := n
+	if op == ops.IRFFT {
+		have = n/2 + 1
+	}
+	if r.IntN(4) == 0 {
+		have = max(1, have+r.IntN(2*n)-n)
+	}
+	shape, axis := ops.Shape{have}, r.IntN(3)
+	for len(shape) < 3 {
+		other := 1 + r.IntN(3)
+		switch {
+		case n < 100:
+			other = 1 + r.IntN(9)
+		case n > 4096:
+			other = 1 + r.IntN(2)
+		}
+		if len(shape) <= axis {
+			shape = append(ops.Shape{other}, shape...)
+		} else {
+			shape = append(shape, other)
+		}
+	}
+	from, to := c, c
+	switch op {
+	case ops.RFFT:
+		from = real
+	case ops.IRFFT:
+		if r.IntN(4) > 0 { // else the imaginary parts are zeros
+			to = real
+		}
+	case ops.FFT:
+		if r.IntN(3) == 0 {
+			from = real
+		}
+	}
+	checkSome(t, target, r, op, ops.Type{DType: from, Shape: shape}, to, axis, n)
 }
 
 // checkSome compares some elements of a transform with their definition, in units of the

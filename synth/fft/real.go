@@ -39,7 +39,7 @@ func (j *fftJob) halve(t *lowering.Target, op ops.Op) {
 		j.length, j.keep, j.reads, j.gives = n/2, n/2, folded, paired
 	case ops.RFFT, ops.FFT:
 		passes := Passes(t, n/2, j.words(), j.aside())
-		if j.fromType.IsComplex() || len(passes) != 1 || len(passes[0].Stages) == 1 {
+		if j.fromType.IsComplex() || len(passes) != 1 || len(passes[0].Stages) == 1 || passes[0].Chirp > 0 {
 			return // coefficients k and h-k are not in one workgroup
 		}
 		j.length, j.reads, j.gives = n/2, paired, folded

@@ -20,7 +20,8 @@ type fftWriter struct {
 	wide        bool // neighbouring invocations read elements of neighbouring columns of the block
 	wideLast    bool // and write such
 	lines       bool // a workgroup has whole lines, each the work of an invocation
-	factor      int  // buffers of a chirp
+	chirp       chirp
+	factor      int // buffers of it
 	table       int
 
 	units, inner, apart  kernel.Value // transforms of the pass; of a line, or lines; distance of the elements of one
@@ -60,6 +61,9 @@ func (w *fftWriter) write(e *codegen.Emitter) error {
 		k := w.within(i)
 		xs := make([]cplx, w.radix)
 		for m := range xs {
+			if xs[m] = nought; w.filled(m, w.radix) {
+				continue
+			}
 			xs[m] = w.load(line, e.Add(i, e.Mul(e.Index(m), w.apart)))
 			if m > 0 && w.twiddles {
 				xs[m] = w.times(xs[m], w.twiddle(e.Mul(e.Index(m), k), w.turn, w.binary))
@@ -134,9 +138,17 @@ func (w *fftWriter) results(i, k kernel.Value) kernel.Value {
 	case w.last:
 		return k
 	case w.first:
-		return w.Mul(i, w.Index(w.radix))
+		return w.Mul(i, w.count())
 	}
-	return w.Add(w.Mul(w.Sub(i, k), w.Index(w.radix)), k)
+	return w.Add(w.Mul(w.Sub(i, k), w.count()), k)
+}
+
+// count is the radix. That of a convolution is a number, so that radices share kernels.
+func (w *fftWriter) count() kernel.Value {
+	if w.chirp.part == chirpColumn {
+		return w.short
+	}
+	return w.Index(w.radix)
 }
 
 // between is where element i of a line lies between passes.
@@ -153,7 +165,7 @@ func (w *fftWriter) load(line, i kernel.Value) cplx {
 	if w.job.chirp.part == noChirp {
 		return w.exchanged(w.signal(line, i, w.length), w.job.inverse)
 	}
-	return w.exchanged(w.chirped(line, i), w.job.inverse && w.job.chirp.part != chirpWhole)
+	return w.exchanged(w.chirped(line, i), w.job.inverse)
 }
 
 // exchanged has real and imaginary parts exchanged, where that is to be.
@@ -180,7 +192,7 @@ func (w *fftWriter) signal(line, i, length kernel.Value) cplx {
 	default:
 		x = w.operand(line, i)
 	}
-	return w.exchanged(x, w.job.chirp.inverse)
+	return w.exchanged(x, w.chirp.inverse)
 }
 
 // operand gives element i of a line of the operand, 0 beyond its end.
@@ -221,8 +233,8 @@ func (w *fftWriter) store(line, i kernel.Value, x cplx) {
 	}
 	x = w.whole(x, w.job.inverse, w.length)
 	put := func() []kernel.Value {
-		if part := w.job.chirp.part; part == chirpOut || part == chirpWhole {
-			x = w.whole(w.times(x, w.tabled(i)), w.job.chirp.inverse, w.short)
+		if w.chirp.part == chirpOut {
+			x = w.whole(w.times(x, w.tabled(i)), w.chirp.inverse, w.short)
 		}
 		w.putCoefficient(line, i, x)
 		return nil

@@ -26,7 +26,7 @@ func TestFourier(t *testing.T) {
 	modes(t, func(t *testing.T, d, host *exectest.Driver, gpu bool) {
 		var n tally
 		for _, tr := range transforms {
-			for _, length := range []int{1, 2, 7, 13, 64, 360, 1001, 1009, 4096, 44100} {
+			for _, length := range []int{1, 2, 7, 13, 64, 360, 1001, 1009, 4096, 4736, 7141, 44100} {
 				for i, s := range []ops.Shape{{length}, {2, length}, {length, 3}, {2, length + 5, 2}, {1 + length/2}} {
 					axis := [...]int{0, 1, 0, 1, 0}[i]
 					c := instr{op: tr.op, types: []ops.Type{{DType: tr.from, Shape: s}}, attrs: [][]int{{length}, {axis}, {0}}}

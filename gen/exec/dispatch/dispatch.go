@@ -47,7 +47,7 @@ type Counts struct {
 	Device      uint64 // plans recorded for the device
 	InPlace     uint64 // operands that plans of Device updated where they were, without a copy
 	Fallbacks   uint64 // instructions computed on the host because the device cannot
-	Interpreted uint64 // dispatches that the host executed in the device's stead
+	Interpreted uint64 // dispatches that the host executed: in the device's stead, or of little work
 	Uploaded    uint64 // bytes
 }
 

@@ -89,3 +89,37 @@ func (dp *Dispatcher[Q]) hostResults(q Q, w *placement.Work, share bool) (mems [
 	}
 	return mems, 0, nil
 }
+
+// littleLimit is how many elements a fusion touches at most that the host interprets as one kernel. With more elements
+// its instructions are as quick.
+const littleLimit = 512
+
+// Little carries out a fusion that is small enough for the host by one kernel. It is not done where the instructions go
+// one by one.
+func (dp *Dispatcher[Q]) Little(q Q, w *placement.Work) (wait queue.Wait, done bool) {
+	f := w.Fusion
+	if f.Plan == nil || f.Plan.Err != nil || !w.Small(min(dp.HostLimit, littleLimit)) || !f.Joined(placement.Joins) {
+		return 0, false
+	}
+	p := dp.cfg.Kernels.Little(f.Plan, f.Lower)
+	if p == nil {
+		return 0, false
+	}
+	w.SettleLiterals()
+	mems, wait, err := dp.hostResults(q, w, false)
+	if wait != 0 || err != nil {
+		return wait, false
+	}
+	defer store.DropAll(mems)
+	steps, cost, err := dp.hostSteps(w, p, mems, nil, nil)
+	if err != nil || sched.Caught(func() error { return runSteps(nil, steps) }) != nil {
+		return 0, false
+	}
+	dp.cfg.Turns.Charge(int(cost) >> 12)
+	dp.cfg.Counts.Host += uint64(len(f.Body))
+	dp.cfg.Counts.Interpreted += uint64(len(steps))
+	for i, m := range mems {
+		dp.give(q, w.In.Outs[i], m)
+	}
+	return 0, true
+}

@@ -24,6 +24,9 @@ type Plan struct {
 	waiting []func() // where it is being made
 	soon    bool     // its kernels are wanted as soon as it is made
 	Contest Contest  // between the host and a processor, see contest.go
+
+	little      *Plan // see Little
+	littleAsked bool
 }
 
 // ErrBeingMade is that of a plan that is being made.

@@ -197,6 +197,23 @@ func Divides(body []kernels.Instr) bool {
 	return same && host <= device+kernel*widest
 }
 
+// enoughToJoin is from how many instructions on a kernel for all takes the host less time than each by its routine.
+const enoughToJoin = 6
+
+// Joins reports whether one kernel computes the instructions of a fusion of little work on the host: there are
+// enough, and it gives the bits of their routines.
+func Joins(body []kernels.Instr) bool {
+	return len(body) >= enoughToJoin && !slices.ContainsFunc(body, func(in kernels.Instr) bool { return !sameBits(in.Instr, in.Types) })
+}
+
+// sameBits reports whether the routine of an instruction gives the bits of its kernel: that of integers whatever their
+// types, and where InStead says so.
+func sameBits(in *ops.Instr, types []ops.Type) bool {
+	rule := InStead(in, types)
+	return rule != Never && rule != Always || in.Op.Info().Kind == ops.Pointwise && integers(in, types) ||
+		len(types) > 0 && (in.Op == ops.Bitcast || in.KeepsOrder(types[0]))
+}
+
 // correctlyRounded are pointwise operations whose result IEEE 754 or the type defines to the
 // last bit.
 var correctlyRounded = func() (is [ops.Count]bool) {

@@ -45,8 +45,8 @@ type Fusion struct {
 	Plan  *kernels.Plan
 	needs []synth.Needs // see needed
 
-	divided *bool  // see Divided
-	apart   *apart // see Apart
+	divided, joined *bool  // see Divided and Joined
+	apart           *apart // see Apart
 }
 
 // apart is what it takes to carry out the instructions of a fusion one by one.
@@ -83,14 +83,22 @@ func (f *Fusion) instrs() []kernels.Instr {
 	return body
 }
 
-// Divided tells what divides says of the instructions of the fusion, with the types of their
-// operands. It asks once.
+// Divided tells what divides says of the instructions of the fusion. It asks once.
 func (f *Fusion) Divided(divides func([]kernels.Instr) bool) bool {
-	if f.divided == nil {
-		yes := divides(f.instrs())
-		f.divided = &yes
+	return f.judged(&f.divided, divides)
+}
+
+// Joined tells what joins says of the instructions of the fusion: whether the host interprets one kernel
+// for all of them. It asks once.
+func (f *Fusion) Joined(joins func([]kernels.Instr) bool) bool { return f.judged(&f.joined, joins) }
+
+// judged keeps in verdict what judge says of the instructions of the fusion, with the types of their operands.
+func (f *Fusion) judged(verdict **bool, judge func([]kernels.Instr) bool) bool {
+	if *verdict == nil {
+		yes := judge(f.instrs())
+		*verdict = &yes
 	}
-	return *f.divided
+	return **verdict
 }
 
 // mostNames bounds the operations by which a fusion is called.

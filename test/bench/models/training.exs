@@ -30,8 +30,9 @@
 #                             apart from the others, and runs no step
 #     --top        20         how many kinds of parts these two list, the costliest first
 #
-# The result is one line of JSON. Measured: "ms" a step, "cold", the first step, tracing included, and
-# "peak", the most bytes of the device's memory that were used. Explained: dispatches, bytes moved and
+# The result is one line of JSON. Measured: "ms", a step in a row of them, of which the last loss is read; "read", a step whose
+# loss is read, and "call", the part of it before the call returns; "cold", the first step, tracing included; and "peak",
+# the most bytes of the device's memory that were used. Explained: dispatches, bytes moved and
 # estimated milliseconds, and the memory that the plan needs: "live" at the worst part, of that "params"
 # for parameters and state.
 
@@ -238,10 +239,32 @@ defmodule Training do
     step = Nx.Defn.jit(step, compiler: NxVulkanGo)
 
     # Until its fusions are compiled, a program runs one instruction after the other.
-    {cold, state} = time(o, step, data, state)
+    {{cold, _}, state} = time(o, step, data, state)
     state = warm(o, step, data, state, System.monotonic_time(:second) + o.warm)
-    {times, _} = Enum.map_reduce(1..o.runs, state, fn _, state -> time(o, step, data, state) end)
-    line(o, %{ms: median(times), cold: cold, peak: NxVulkanGo.memory().device.peak})
+
+    {times, state} =
+      Enum.map_reduce(1..o.runs, state, fn _, state -> time(o, step, data, state) end)
+
+    {read, call} = Enum.unzip(times)
+
+    line(o, %{
+      ms: row(o, step, data, state),
+      read: median(read),
+      call: median(call),
+      cold: cold,
+      peak: NxVulkanGo.memory().device.peak
+    })
+  end
+
+  # The time of a step in a row of them, as in a loop that does not look at each loss.
+  defp row(o, step, data, state) do
+    start = System.monotonic_time(:microsecond)
+
+    {loss, _} =
+      Enum.reduce(1..o.runs, {nil, state}, fn _, {_, state} -> one(o, step, data, state) end)
+
+    Nx.to_binary(loss)
+    since(start) / o.runs
   end
 
   defp warm(o, step, data, state, until) do
@@ -251,12 +274,21 @@ defmodule Training do
 
   defp time(o, step, data, state) do
     start = System.monotonic_time(:microsecond)
-    result = step.(data, donated(o, state))
-    loss = if o.forward, do: result, else: result.loss
+    {loss, state} = one(o, step, data, state)
+    call = since(start)
     Nx.to_binary(loss)
-    ms = (System.monotonic_time(:microsecond) - start) / 1.0e3
-    {ms, if(o.forward, do: state, else: result)}
+    {{since(start), call}, state}
   end
+
+  # The loss of a step, and the state after it.
+  defp one(%{forward: true}, step, data, state), do: {step.(data, state), state}
+
+  defp one(o, step, data, state) do
+    state = step.(data, donated(o, state))
+    {state.loss, state}
+  end
+
+  defp since(start), do: (System.monotonic_time(:microsecond) - start) / 1.0e3
 
   defp donated(%{donate: true, forward: false}, state) do
     if function_exported?(Nx, :donatable, 1), do: apply(Nx, :donatable, [state]), else: state
