@@ -32,17 +32,18 @@ func init() {
 			scalar.And: andBits, scalar.Or: orBits, scalar.Xor: xorBits, scalar.Not: notBits})
 	}
 	set(comparisons[scalar.F32], 4, map[scalar.Op]any{scalar.Eq: equalFloat32, scalar.Ne: unequalFloat32, scalar.Lt: lessFloat32, scalar.Le: atMostFloat32})
+	set(comparisons[scalar.F64], 4, map[scalar.Op]any{scalar.Eq: equalFloat64, scalar.Ne: unequalFloat64, scalar.Lt: lessFloat64, scalar.Le: atMostFloat64})
 	for _, t := range []scalar.Type{scalar.I32, scalar.U32, scalar.Bool} {
 		set(comparisons[t], 4, map[scalar.Op]any{scalar.Eq: equalWord32, scalar.Ne: unequalWord32, scalar.Lt: lessUint32, scalar.Le: atMostUint32})
 	}
 	set(comparisons[scalar.I32], 4, map[scalar.Op]any{scalar.Lt: lessInt32, scalar.Le: atMostInt32})
 	set(special, 4, map[scalar.Op]any{scalar.AndB: andBits, scalar.OrB: orBits, scalar.NotB: notTruth})
 	mulAdd32, mulAdd64 = bind(4, mulAddFloat32), bind(8, mulAddFloat64)
-	choose32, convertInt32 = bind(4, chooseWord32), bind(4, floatOfInt32)
+	choose32, choose64, convertInt32 = bind(4, chooseWord32), bind(8, chooseWord64), bind(4, floatOfInt32)
 	copy32, copy64 = bind(4, copyBits), bind(8, copyBits)
 }
 
-// set replaces operations by loops over columns whose elements have a size.
+// set replaces operations by loops over columns whose results have a size.
 func set(list map[scalar.Op]binder, size int, by map[scalar.Op]any) {
 	for op, loop := range by {
 		list[op] = bind(size, loop)
@@ -72,5 +73,5 @@ func (m *machine) first(v kernel.Value) *byte {
 	return (*byte)(unsafe.Pointer(&m.columns[m.at[v]]))
 }
 
-// blocks is how many times 32 bytes the elements are that are there.
+// blocks is how many times 32 bytes the results are that are there, of a size each.
 func (m *machine) blocks(size int) int { return (m.n*size + 31) / 32 }

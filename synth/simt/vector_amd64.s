@@ -15,6 +15,16 @@
 	VZEROUPPER; \
 	RET
 
+// COMPARE64 compares 8 elements of 64 bits and makes numbers of 32 bits of the masks.
+#define COMPARE64(by) \
+	VMOVUPS (SI)(AX*2), Y0; \
+	VCMPPD by, (DX)(AX*2), Y0, Y0; \
+	VMOVUPS 32(SI)(AX*2), Y1; \
+	VCMPPD by, 32(DX)(AX*2), Y1, Y1; \
+	VSHUFPS $0x88, Y1, Y0, Y2; \
+	VPERMQ $0xD8, Y2, Y2; \
+	TRUE
+
 // TRUE makes numbers of a mask, and FALSE those of its complement.
 #define TRUE VPSRLD $31, Y2, Y2
 #define FALSE VPSRLD $31, Y2, Y2; VPCMPEQD Y3, Y3, Y3; VPSRLD $31, Y3, Y3; VPXOR Y3, Y2, Y2
@@ -601,4 +611,61 @@ next:
 	VPXOR Y3, Y3, Y3
 	VPCMPEQD Y3, Y0, Y3
 	VBLENDVPS Y3, Y2, Y1, Y2
+	END
+
+// func equalFloat64(d, x, y *byte, blocks int)
+TEXT ·equalFloat64(SB), NOSPLIT, $0-32
+	START
+	MOVQ y+16(FP), DX
+	MOVQ blocks+24(FP), CX
+
+next:
+	COMPARE64($0)
+	END
+
+// func unequalFloat64(d, x, y *byte, blocks int)
+TEXT ·unequalFloat64(SB), NOSPLIT, $0-32
+	START
+	MOVQ y+16(FP), DX
+	MOVQ blocks+24(FP), CX
+
+next:
+	COMPARE64($4)
+	END
+
+// func lessFloat64(d, x, y *byte, blocks int)
+TEXT ·lessFloat64(SB), NOSPLIT, $0-32
+	START
+	MOVQ y+16(FP), DX
+	MOVQ blocks+24(FP), CX
+
+next:
+	COMPARE64($1)
+	END
+
+// func atMostFloat64(d, x, y *byte, blocks int)
+TEXT ·atMostFloat64(SB), NOSPLIT, $0-32
+	START
+	MOVQ y+16(FP), DX
+	MOVQ blocks+24(FP), CX
+
+next:
+	COMPARE64($2)
+	END
+
+// func chooseWord64(d, x, y, z *byte, blocks int)
+TEXT ·chooseWord64(SB), NOSPLIT, $0-40
+	START
+	MOVQ y+16(FP), DX
+	MOVQ z+24(FP), BX
+	MOVQ blocks+32(FP), CX
+
+next:
+	VPMOVZXDQ (SI), Y0
+	ADDQ $16, SI
+	VMOVUPS (DX)(AX*1), Y1
+	VMOVUPS (BX)(AX*1), Y2
+	VPXOR Y3, Y3, Y3
+	VPCMPEQQ Y3, Y0, Y3
+	VBLENDVPD Y3, Y2, Y1, Y2
 	END

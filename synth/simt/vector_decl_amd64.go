@@ -148,3 +148,18 @@ func mulAddFloat64(d, x, y, z *byte, blocks int)
 
 //go:noescape
 func chooseWord32(d, x, y, z *byte, blocks int)
+
+//go:noescape
+func equalFloat64(d, x, y *byte, blocks int)
+
+//go:noescape
+func unequalFloat64(d, x, y *byte, blocks int)
+
+//go:noescape
+func lessFloat64(d, x, y *byte, blocks int)
+
+//go:noescape
+func atMostFloat64(d, x, y *byte, blocks int)
+
+//go:noescape
+func chooseWord64(d, x, y, z *byte, blocks int)
