@@ -22,10 +22,10 @@ const (
 )
 
 // needed is how often each way is measured at first. The instructions of a fusion have contests of their own, which end
-// meanwhile. Trials is how often a plan is carried out until all are measured.
+// meanwhile.
 var needed = [ways]int{ByHost: few, ByDevice: few, Apart: 8}
 
-// See needed.
+// Trials is how often a plan is carried out until all ways are measured.
 const Trials = 14
 
 // hostRate is at least how long the host takes for an elementary operation of an estimate, in ns. Where the
