@@ -1,14 +1,13 @@
 #!/bin/sh
-# Compares the digests of the working tree with those of a commit, and fails where a
-# line differs.
+# Compares the digests of the working tree with those of a commit, and fails where those
+# of a program differ.
 #
 #   test/digest.sh COMMIT [FLAG...]   the flags are those of test/digest
 #
 # The commit is checked out beside this tree with the programs of this one, and with
-# the examples of operations that these draw (ops/example). If the
-# commit has a test/digest itself, it keeps its own plan.go, results.go and
-# device.go, which name the tested packages, so that names may have changed in
-# between.
+# the examples of operations that these draw (ops/example). A commit with a test/digest
+# keeps its own plan.go, results.go, device.go and gpu.go, because these name the packages
+# under test, and names may have changed in between.
 set -eu
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
@@ -23,7 +22,7 @@ trap 'exit 1' INT TERM
 
 git worktree add --quiet --detach "$dir/base" "$commit"
 mkdir -p "$dir/own" "$dir/base/test/digest"
-for file in plan.go results.go device.go; do
+for file in plan.go results.go device.go gpu.go; do
 	[ ! -e "$dir/base/test/digest/$file" ] || cp "$dir/base/test/digest/$file" "$dir/own/"
 done
 rm -rf "$dir/base/test/digest" "$dir/base/test/draw" "$dir/base/ops/example"
@@ -35,9 +34,4 @@ $GO build -trimpath -o "$dir/digest-here" ./test/digest
 (cd "$dir/base" && $GO build -trimpath -o "$dir/digest-base" ./test/digest)
 "$dir/digest-base" "$@" >"$dir/base.txt"
 "$dir/digest-here" "$@" >"$dir/here.txt"
-if diff "$dir/base.txt" "$dir/here.txt"; then
-	echo "digest: $(wc -l <"$dir/here.txt") programs as in $commit"
-else
-	echo "digest: $(diff "$dir/base.txt" "$dir/here.txt" | grep -c '^>') programs differ from $commit" >&2
-	exit 1
-fi
+"$dir/digest-here" -compare "$dir/base.txt" "$dir/here.txt"

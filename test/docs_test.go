@@ -34,12 +34,13 @@ func (d declared) has(name string) bool {
 // embeds stands before the names of embedded types.
 const embeds = "^"
 
-// declarations reads the packages of the module, by the last part of their path.
+// declarations reads the packages of the module, by the last part of their path, and its tests, which are under
+// the name "_test".
 func declarations(t *testing.T) map[string]declared {
 	t.Helper()
 	all := make(map[string]declared)
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+		if err != nil || filepath.Ext(path) != ".go" {
 			return err
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -47,6 +48,9 @@ func declarations(t *testing.T) map[string]declared {
 			return err
 		}
 		name := filepath.Base(filepath.Dir(path))
+		if strings.HasSuffix(path, "_test.go") {
+			name = "_test"
+		}
 		if all[name] == nil {
 			all[name] = make(declared)
 		}
@@ -116,10 +120,12 @@ func receiver(e ast.Expr) string {
 }
 
 var (
-	// What the pages name that is not in the tree: files of a release, of a user's project, of TLS; functions.
-	elsewhere = regexp.MustCompile(`^priv/checksums\.txt$|^config/\w+\.exs$|\.(pem|key)$|^\w+/\d$`)
+	// What the pages name that is not in the tree: files of a release, of a user's project, of TLS; functions; keys of maps.
+	elsewhere = regexp.MustCompile(`^priv/checksums\.txt$|^config/\w+\.exs$|\.(pem|key)$|^\w+/\d$|^device\.kind$`)
 	quoted    = regexp.MustCompile("`([^`\n]+)`")
-	goName    = regexp.MustCompile(`^([a-z][a-z0-9]*)\.([A-Za-z]\w*(?:\.[A-Za-z]\w*)?)$`)
+	goName    = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9]*)\.([A-Za-z]\w*(?:\.[A-Za-z]\w*)?)$`)
+	fileName  = regexp.MustCompile(`\.(go|exs)$`)
+	testName  = regexp.MustCompile(`\b(?:Test|Benchmark)[A-Z]\w*`)
 	pathName  = regexp.MustCompile(`^[a-z][\w-]*(/[\w-]+)+(\.[a-z]+)?$|^[a-z_]+\.go$`)
 	module    = regexp.MustCompile(`^(NxVulkanGo(?:\.[A-Z]\w*)*)(?:\.[a-z_]\w*/\d)?$`)
 )
@@ -137,7 +143,7 @@ var documents = map[string]int{
 }
 
 // TestDocuments looks for what documents name: packages and files, what Go packages
-// declare, and modules of Elixir.
+// declare, members of their types, tests, and modules of Elixir.
 func TestDocuments(t *testing.T) {
 	packages, modules := declarations(t), elixirModules(t)
 	for pattern, least := range documents {
@@ -181,18 +187,73 @@ func named(name string, packages map[string]declared, modules map[string]bool) (
 			return true, name + " is no file or folder"
 		}
 		return true, ""
-	case goName.MatchString(name):
+	case modules["NxVulkanGo."+name]:
+		return true, ""
+	case goName.MatchString(name) && !fileName.MatchString(name):
 		part := goName.FindStringSubmatch(name)
-		names, ok := packages[part[1]]
-		if !ok {
-			return false, "" // a term of Erlang, a file
-		}
-		if !names.has(part[2]) {
-			return true, "package " + part[1] + " declares no " + part[2]
+		return namedGo(part[1], part[2], packages)
+	case testName.MatchString(name):
+		for _, test := range testName.FindAllString(name, -1) {
+			if !beginsTest(test, packages["_test"]) {
+				return true, "there is no test " + test
+			}
 		}
 		return true, ""
 	}
 	return false, ""
+}
+
+// namedGo looks for what a package declares, or for a member of a type of any package.
+func namedGo(owner, name string, packages map[string]declared) (known bool, fault string) {
+	if names, ok := packages[owner]; ok {
+		if !names.has(name) {
+			return true, "package " + owner + " declares no " + name
+		}
+		return true, ""
+	}
+	for _, names := range packages {
+		if names[owner] {
+			if known = true; names.has(owner + "." + name) {
+				return true, ""
+			}
+		}
+	}
+	if known {
+		return true, "no type " + owner + " has a " + name
+	}
+	return false, "" // a term of Erlang, a file
+}
+
+// beginsTest reports whether a pattern of -run, such as TestSort, finds a test.
+func beginsTest(pattern string, tests declared) bool {
+	for name := range tests {
+		if strings.HasPrefix(name, pattern) {
+			return true
+		}
+	}
+	return false
+}
+
+// Names that are not in the tree are found.
+func TestNamed(t *testing.T) {
+	packages := map[string]declared{
+		"synth": {"Lower": true, "Plan": true, "Plan.Steps": true},
+		"exec":  {"Executor": true, "Executor.Read": true},
+		"_test": {"TestSortedRows": true},
+	}
+	modules := map[string]bool{"NxVulkanGo.Compiler": true, "NxVulkanGo.Compiler.Scope": true}
+	for name, want := range map[string]struct{ known, fault bool }{
+		"synth.Lower": {true, false}, "synth.Plan.Steps": {true, false}, "synth.Raise": {true, true},
+		"Executor.Read": {true, false}, "Executor.Write": {true, true}, "atom.name": {false, false},
+		"go test ./test -run TestSort": {true, false}, "TestSorts": {true, true},
+		"NxVulkanGo.Compiler.compile/4": {true, false}, "NxVulkanGo.Parser": {true, true}, "Compiler.Scope": {true, false},
+		"test/docs_test.go": {true, false}, "test/no_such_file.go": {true, true}, "table.go": {false, false},
+		"{add, A, B}": {false, false},
+	} {
+		if known, fault := named(name, packages, modules); known != want.known || (fault != "") != want.fault {
+			t.Errorf("%s: known is %v, the fault is %q", name, known, fault)
+		}
+	}
 }
 
 // exists reports whether a path is one of the repository or of its Elixir package.

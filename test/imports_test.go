@@ -25,6 +25,15 @@ var rules = map[string][]string{
 	"nxvk/ops/opgen":         {"nxvk/ops/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "gonum.org/..."},
 	"nxvk/shaders/...":       {"nxvk/shaders/..."},
 	"nxvk/synth/...":         {"nxvk/synth/...", "nxvk/ops/...", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."},
+	"nxvk/synth/scalar/...":  {"nxvk/synth/scalar/..."},
+	"nxvk/synth/kernel/...":  {"nxvk/synth/scalar/...", "nxvk/synth/kernel/..."},
+	"nxvk/synth/spirv/...":   {"nxvk/synth/scalar/...", "nxvk/synth/kernel", "nxvk/synth/spirv/..."},
+	"nxvk/synth/simt":        {"nxvk/synth/scalar/...", "nxvk/synth/kernel", "nxvk/synth/simt", "nxvk/fallback/sched", "golang.org/x/sys/..."},
+	"nxvk/synth/gemm/tiles":  {"nxvk/synth/gemm/tiles", "golang.org/x/sys/..."},
+	"nxvk/synth/stored":      {"nxvk/synth/stored", "nxvk/synth/kernel", "nxvk/synth/scalar/...", "nxvk/ops"},
+	"nxvk/synth/gemm":        {"nxvk/synth/gemm/...", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
+	"nxvk/synth/graph":       {"nxvk/synth/graph", "nxvk/ops"},
+	"nxvk/synth/spmd":        {"nxvk/synth/spmd", "nxvk/ops/..."},
 	"nxvk/synth/lowering":    kernels,
 	"nxvk/synth/strided":     slices.Concat(kernels, []string{"nxvk/synth/lowering", "nxvk/synth/strided"}),
 	"nxvk/synth/codegen":     emitter,
@@ -33,11 +42,29 @@ var rules = map[string][]string{
 	"nxvk/synth/elementwise": slices.Concat(emitter, []string{"nxvk/synth/elementwise"}),
 	"nxvk/synth/reduction":   slices.Concat(emitter, []string{"nxvk/synth/reduction"}),
 	"nxvk/synth/movement":    slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement"}),
-	"nxvk/synth/dot":         slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement", "nxvk/synth/dot"}),
-	"nxvk/fallback/...":      {"nxvk/fallback/...", "nxvk/ops/...", "golang.org/x/sys/...", "gonum.org/..."},
-	"nxvk/fallback/sched":    {"nxvk/fallback/sched", "golang.org/x/sys/..."},
-	"nxvk/fallback/hostmath": {"nxvk/fallback/hostmath"},
-	"nxvk/fallback/dense":    hostCore,
+	"nxvk/synth/dot":         products,
+	"nxvk/synth/conv":        slices.Concat(products, []string{"nxvk/synth/conv"}),
+	"nxvk/synth/fft":         slices.Concat(emitter, []string{"nxvk/synth/fft"}),
+	"nxvk/synth/sorting":     slices.Concat(emitter, []string{"nxvk/synth/sorting"}),
+	"nxvk/synth/leapfrog":    slices.Concat(emitter, []string{"nxvk/synth/leapfrog"}),
+	"nxvk/synth/windowing":   slices.Concat(emitter, []string{"nxvk/synth/reduction", "nxvk/synth/windowing"}),
+	"nxvk/synth/scan": slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/reduction", "nxvk/synth/windowing",
+		"nxvk/synth/scan"}),
+	"nxvk/synth/indexing": slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement", "nxvk/synth/sorting",
+		"nxvk/synth/indexing"}),
+	"nxvk/synth/linalg/...":         slices.Concat(products, []string{"nxvk/synth/linalg/..."}),
+	"nxvk/synth/linalg/factor":      slices.Concat(products, []string{"nxvk/synth/linalg/factor"}),
+	"nxvk/synth/linalg/cholesky":    slices.Concat(products, []string{"nxvk/synth/linalg/factor", "nxvk/synth/linalg/cholesky"}),
+	"nxvk/synth/linalg/triangular":  slices.Concat(products, []string{"nxvk/synth/linalg/factor", "nxvk/synth/linalg/triangular"}),
+	"nxvk/synth/linalg/qr":          slices.Concat(products, []string{"nxvk/synth/linalg/factor", "nxvk/synth/linalg/qr"}),
+	"nxvk/synth/fused":              fusedCode,
+	"nxvk/synth/attention/...":      slices.Concat(fusedCode, []string{"nxvk/synth/attention/..."}),
+	"nxvk/synth/attention/tile":     slices.Concat(fusedCode, []string{"nxvk/synth/attention/tile"}),
+	"nxvk/synth/attention/gradient": slices.Concat(fusedCode, []string{"nxvk/synth/attention/tile", "nxvk/synth/attention/gradient"}),
+	"nxvk/fallback/...":             {"nxvk/fallback/...", "nxvk/ops/...", "golang.org/x/sys/...", "gonum.org/..."},
+	"nxvk/fallback/sched":           {"nxvk/fallback/sched", "golang.org/x/sys/..."},
+	"nxvk/fallback/hostmath":        {"nxvk/fallback/hostmath"},
+	"nxvk/fallback/dense":           hostCore,
 
 	"nxvk/fallback/elementwise": slices.Concat(hostCore, []string{"nxvk/fallback/hostmath", "nxvk/fallback/elementwise"}),
 	"nxvk/fallback/movement":    slices.Concat(hostCore, []string{"nxvk/fallback/movement"}),
@@ -50,6 +77,7 @@ var rules = map[string][]string{
 	"nxvk/vulkan/...":         {"nxvk/vulkan/...", loader, purego},
 	"nxvk/gen/etf":            {"nxvk/gen/etf"},
 	"nxvk/gen/nuts":           {"nxvk/gen/nuts"},
+	"nxvk/gen/store":          {"nxvk/gen/store", "nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/vulkan/...", "nxvk/ops/...", ergo, "github.com/..."},
 	"nxvk/gen/wire":           {"nxvk/gen/wire", "nxvk/gen/etf", "nxvk/gen/nuts", "nxvk/ops/..."},
 	"nxvk/node/archive":       {"nxvk/node/archive"},
 	"nxvk/node/bench/sweep":   {"nxvk/node/bench/sweep", "nxvk/node/dist/...", "nxvk/node/epmd", "nxvk/gen/...", "nxvk/vulkan/...", "nxvk/synth/...", "nxvk/fallback/...", "nxvk/shaders", "nxvk/ops/...", ergo, "github.com/...", "gonum.org/..."},
@@ -122,11 +150,16 @@ const (
 )
 
 // kernels are the languages of kernels, which know no tensors; emitter are the packages
-// that every lowering stands on.
+// that every lowering stands on; products are those of matrices; fusedCode is what makes the
+// kernels of fusions.
 var (
 	kernels = []string{"nxvk/synth/lowering", "nxvk/synth/kernel", "nxvk/synth/scalar/...", "nxvk/synth/spirv", "nxvk/synth/gemm/...",
 		"nxvk/synth/simt", "nxvk/ops/...", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."}
 	emitter = slices.Concat(kernels, []string{"nxvk/synth/strided", "nxvk/synth/codegen", "nxvk/synth/graph", "nxvk/synth/stored"})
+
+	products  = slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement", "nxvk/synth/dot"})
+	fusedCode = slices.Concat(products, []string{"nxvk/synth/conv", "nxvk/synth/reduction", "nxvk/synth/fusion",
+		"nxvk/synth/partition", "nxvk/synth/fused"})
 )
 
 const ergo = "ergo.services/..."

@@ -128,11 +128,11 @@ func (w *Worker) run(f func(w *Worker) error, done func(error)) {
 		err = ErrCancelled
 		return
 	}
-	err = p.recovered(func() error { return f(w) })
+	err = p.guard(func() error { return f(w) })
 }
 
-// recovered calls f and returns a panic as an error.
-func (p *Pool) recovered(f func() error) (err error) {
+// guard calls f and returns a panic as an error.
+func (p *Pool) guard(f func() error) (err error) {
 	defer func() {
 		r := recover()
 		if r == nil {

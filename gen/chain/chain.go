@@ -185,7 +185,7 @@ func (c *Chains) Chain(q *exec.Queue, r *wire.Chain, done func(sample.Rows, erro
 			})
 			return queue.ForStatus
 		}
-		c.corrected(s, r, done)
+		c.stepAndCorrect(s, r, done)
 		return 0
 	})
 }
@@ -217,8 +217,8 @@ func unknownShader(key string) error {
 	return &wire.Fault{Kind: wire.UnknownProgram, Err: fmt.Errorf("the session has no shader under the key %x; define it again", key)}
 }
 
-// corrected takes the steps, and one more where the densities lag.
-func (c *Chains) corrected(s *shader, r *wire.Chain, done func(sample.Rows, error)) {
+// stepAndCorrect takes the steps, and one more where the densities lag.
+func (c *Chains) stepAndCorrect(s *shader, r *wire.Chain, done func(sample.Rows, error)) {
 	if s.lag != lagOne || !r.Correct {
 		c.steps(s, r, done)
 		return
@@ -300,7 +300,7 @@ func checkChain(r *wire.Chain, about *spirv.Interface, most uint64) error {
 func (c *Chains) mostBound() uint64 { return c.e.Device().Info().Limits.MaxStorageRange }
 
 // boundBytes is the size of the longest buffer of n instances like those of a call, with
-// one more step: see corrected.
+// one more step: see stepAndCorrect.
 func boundBytes(r *wire.Chain, n int) uint64 {
 	return uint64(n)*uint64(r.D)*uint64(r.Type.Size())*uint64(r.K+1) + uint64(n)*uint64(r.NObs)*uint64(r.Type.Size())
 }

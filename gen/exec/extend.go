@@ -69,7 +69,7 @@ func (q *Queue) Above(key any, make func() Ender) Ender {
 // Peek returns what the package of a key keeps for the session of a queue; nil for nothing.
 func (q *Queue) Peek(key any) Ender { return q.home().above[key] }
 
-// Home returns the queue of the session, of which another one may run requests.
+// Home returns the queue of the session; q itself may be that of an async run of the session.
 func (q *Queue) Home() *Queue { return q.home() }
 
 // HostOperand is an operand whose elements are on the host.

@@ -119,7 +119,7 @@ func (rd *reader) Describe(q *Queue, id ops.ID, done func(ops.Type, error)) {
 // computed.
 func (rd *reader) Sync(q *Queue, done func(error)) {
 	rd.Do(q, func(q *Queue) queue.Wait {
-		q.afterAsync(func() { rd.computed(q, done) })
+		q.afterAsync(func() { rd.whenComputed(q, done) })
 		return 0
 	})
 }
@@ -128,13 +128,13 @@ func (rd *reader) Sync(q *Queue, done func(error)) {
 // computed but for runs that may take any time, and what needs their results.
 func (rd *reader) Barrier(q *Queue, done func(error)) {
 	rd.Do(q, func(q *Queue) queue.Wait {
-		rd.computed(q, done)
+		rd.whenComputed(q, done)
 		return 0
 	})
 }
 
-// computed calls done when the device has done what a session has given it.
-func (rd *reader) computed(q *Queue, done func(error)) {
+// whenComputed calls done when the device has done what a session has given it.
+func (rd *reader) whenComputed(q *Queue, done func(error)) {
 	if rd.dev == nil {
 		done(nil)
 		return

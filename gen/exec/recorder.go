@@ -81,7 +81,7 @@ func (q *Queue) flushIf(needs bool) timing {
 	return now
 }
 
-// scheduleInstr is postpone for an instruction of which nothing is known.
+// scheduleInstr is postpone for an instruction that nothing is known about.
 func (rc *recorder) scheduleInstr(q *Queue, in *wire.Instr) (t timing) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -208,8 +208,8 @@ func (rc *recorder) classify(q *Queue, in *wire.Instr) timing {
 	return later
 }
 
-// gather is gather for operands of which some may be pending. It reports whether
-// there is one of those, and whether all operands are there or pending.
+// gather is gather for operands, some of which may be pending. It reports whether
+// one is pending, and whether all operands are there or pending.
 func (rc *recorder) gather(q *Queue, in *wire.Instr, w *placement.Work) (pending, ok bool) {
 	w.Reset(in)
 	ok = true

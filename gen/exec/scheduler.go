@@ -260,8 +260,8 @@ func (s *scheduler) DoWith(q *Queue, in *wire.Instr, t func(q *Queue) queue.Wait
 	s.enqueue(q, request{in: in, task: t})
 }
 
-// SetWeight sets the share of a session beside the shares of others, of which 1 is the
-// usual one: of the processors, of the device and of the goroutine of the Executor.
+// SetWeight sets the share of a session of the processors, of the device and of
+// the goroutine of the Executor, beside those of other sessions. The usual share is 1.
 func (s *scheduler) SetWeight(q *Queue, weight float64) {
 	q.Session.Weight = weight
 	if q.worker != nil {

@@ -2,12 +2,12 @@
 // from node to node without the BEAM that asks for them.
 //
 // Links dials as a hidden node of its own name, with the cookie and the certificates of this node, so other nodes see
-// a client like any BEAM. What arrives in large binaries lies in memory that devices import (devcopy.Slots), as far as
-// there is some. A Client is a process: it calls servers, and its sessions end with it. Value imports a value.
+// a client like any BEAM. Large binaries arrive in memory that devices import (devcopy.Slots), as far as there is
+// some. A Client is a process: it calls servers, and its sessions end with it. Value imports a value.
 //
-// While anything waits for a node, the link asks it for a sign of life. A node whose connection ends, or from
-// which nothing has come for Silence, fails all that waits for it, also where its process is stopped and its
-// connection stays.
+// While anything waits for a node, the link asks it for a sign of life. If the connection to a node ends, or nothing
+// has come from it for Silence, everything that waits for it fails. So a node whose process is stopped, and whose
+// connection stays, holds up nobody.
 //
 // The package refuses to know devices and how values are computed. Start reading at Links.Client, then Client.Call.
 package link

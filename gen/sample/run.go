@@ -168,12 +168,12 @@ func (s *Sampler) begin(q *exec.Queue, r *wire.Sample, d *density, give func(), 
 		}
 		h := hosts[i]
 		if h == nil { // it waits for the device, and computes next to nothing itself
-			go func() { finish(guarded(func() error { return s.chain(ctx, c, r, run, nil) })) }()
+			go func() { finish(guard(func() error { return s.chain(ctx, c, r, run, nil) })) }()
 			continue
 		}
 		s.e.Account(q).Start(workChain, func(w *sched.Worker) error {
 			h.worker = w
-			err := guarded(func() error { return s.chain(ctx, c, r, run, w) })
+			err := guard(func() error { return s.chain(ctx, c, r, run, w) })
 			w.Rest(func() { finish(err) })
 			return nil
 		}, func(err error) {

@@ -18,7 +18,7 @@ func (s *Sampler) Summarize(q *exec.Queue, r *wire.Summary, done func([]nuts.Sum
 	run.stop = stop
 	go func() {
 		var list []nuts.Summary
-		err := guarded(func() (err error) {
+		err := guard(func() (err error) {
 			list, err = summarize(ctx, r)
 			return err
 		})
@@ -48,8 +48,8 @@ func summarize(ctx context.Context, s *wire.Summary) (list []nuts.Summary, err e
 	return list, nil
 }
 
-// guarded calls f and makes an error of a panic.
-func guarded(f func() error) (err error) {
+// guard calls f and makes an error of a panic.
+func guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)

@@ -18,31 +18,35 @@
 //
 // Where a device has matrix hardware for bf16 or f16 (VK_KHR_cooperative_matrix), and queries, keys,
 // values, weights and results have that type, the kernel is shaders/attention_matrix.comp. It rounds
-// weights and results, and no logits: it is within 3·u·V, beside the error of the sums, of the region
-// computed in f32. A logit that overflows f16 in the region does not there. The expressions of the logits
-// are spliced into it, after a scale that it multiplies by itself. A mask that compares positions (causal,
-// windowed, from an offset on) leaves whole tiles out: the device evaluates it in their four corners. One that is
-// added does so if it is below −10³⁰, or in f16 below −6·10⁴; logits are taken to be less than half of that. Rows for
-// which a mask leaves everything out see those tiles, too, unless the mask puts -Inf there. What is left out is not
-// read, so values there that are Inf or NaN do not spoil a result, as 0·Inf does in the region. Operands whose rows are
-// no whole vectors of 16 bytes are copied first. Weights become operands of the second product in registers if an invocation has the same
-// elements of an operand as of sums (lowering.Target.Alike), and by way of shared memory elsewhere.
+// weights and results, and no logits. Its results are within 3·u·V of the region computed in f32, beside the error
+// of the sums. A logit that overflows f16 in the region does not overflow in the kernel. The kernel multiplies by the
+// scale of the logits itself; the expressions behind the scale are spliced into it.
 //
-// For fewer than 16 queries, as a step of a generation has them, a workgroup has one query (fewJob). Teams of
+// A mask that compares positions (causal, windowed, from an offset on) makes the kernel skip whole tiles: the device
+// evaluates the mask in the four corners of a tile. A mask that is added to the logits skips a tile if it is below
+// −10³⁰ there, or in f16 below −6·10⁴; the package takes logits to be less than half of that. A row that is masked
+// everywhere reads the skipped tiles after all, unless the mask is -Inf there. Values in a skipped tile are not read,
+// so Inf or NaN among them does not spoil a result, as 0·Inf does in the region.
+//
+// Operands whose rows are no whole vectors of 16 bytes are copied first. Weights become operands of the second product
+// in registers if the hardware holds an operand as it holds sums (lowering.Target.Alike), and through shared memory
+// otherwise.
+//
+// For fewer than 16 queries, as in a step of a generation, each workgroup has one query (fewJob). Teams of
 // invocations multiply it with keys; then come a softmax and the sums of the values. From 1,024 keys on, several
-// workgroups share the keys of a query, and a second kernel joins what they give. Where one position asks, they do so from
-// 128 keys on: the kernel of a product that reads the results joins up to 16 parts first, each of its workgroups for
-// itself (Parts). Values of weight 0 are not read, either. Keys and values are read where they lie, such as in a cache
-// whose positions come before its heads.
+// workgroups share the keys of a query, and a second kernel joins their parts. With a single query they share the keys
+// from 128 on if a product reads the results: each workgroup of that product joins up to 16 parts for itself (Parts).
+// Values of weight 0 are not read, either. Keys and values are read in place, for example in a cache whose positions
+// come before its heads.
 //
 // Model.go estimates when one kernel is faster than products and a softmax. On matrix hardware it nearly always is from
-// 128 queries on. For fewer than 16 queries it is, unless many queries share a key, so that products, which read
-// a key once for all of them, read less. By multiply-adds the one kernel is chosen where the device could not store the
-// scores, or would take more time to move them than to compute them; otherwise the larger tiles of products win.
+// 128 queries on. For fewer than 16 queries it is, unless many queries share a key: products read a key once for all of
+// them. By multiply-adds the one kernel is chosen if the device cannot store the scores, or takes longer to move them
+// than to compute them; otherwise the larger tiles of products win.
 //
-// A gradient reads the weights, which one kernel does not store. FindGradients makes an instruction of the products of a
-// gradient, which computes scores and weights again; see package gradient. Then nothing but the attention itself reads
-// those that it has. A gradient stays as it is written where something else does, and so does its attention.
+// A gradient reads the weights, which one kernel does not store. FindGradients makes one instruction of the products of
+// a gradient. It computes scores and weights again (package gradient), so only the attention reads its own weights. If
+// something else reads them, the attention and its gradient stay as they are written.
 //
 // Work is 2·(D + E)·M·K operations for M queries and E columns of values, in shared memory of about 13 KiB for
 // each 64 queries; on matrix hardware 23 KiB for 128 queries of 64 columns. The package refuses to know models,

@@ -100,7 +100,7 @@ func (f *fewJob) apart() float64 { return f.job.apart() + f.reading() }
 // reading is the time in which keys and values are read.
 func (f *fewJob) reading() float64 {
 	key := f.depth*bytesOf(&f.job.key) + f.width*bytesOf(&f.job.value)
-	return float64(f.batches) * float64(f.keys) * float64(key) / memoryRate
+	return float64(f.batches) * float64(f.keys) * float64(key) / tile.MemoryRate
 }
 
 func bytesOf(o *operand) int { return lowering.ElemOf[o.DType].Size() }

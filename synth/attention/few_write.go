@@ -9,9 +9,9 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// fewWriter writes the kernel for few queries. Teams of invocations have keys, of which they multiply a share
-// each. Then each invocation has keys of its own, whose weights it computes; and then columns of values, which it
-// sums for some of the keys.
+// fewWriter writes the kernel for few queries. First a team of invocations shares each
+// product with a key. Then each invocation computes the weights of keys of its own. At last each invocation has columns
+// of the values, and sums them for some of the keys.
 type fewWriter struct {
 	*writer
 	few          *fewJob

@@ -50,6 +50,31 @@ func TestGradients(t *testing.T) {
 	}
 }
 
+// TestGradientsOfImpreciseDivision: where a device divides imprecisely, as NVIDIA's do, a division is many operations. All forms
+// have kernels there, too, which are a quarter longer.
+func TestGradientsOfImpreciseDivision(t *testing.T) {
+	const mostWords = mostWords * 5 / 4
+	imprecise := *synthtest.GPU
+	imprecise.PreciseDiv = false
+	defer attention.PayAlways()()
+	for _, c := range []struct{ d, to ops.DType }{{ops.F32, ops.F32}, {ops.BF16, ops.BF16}, {ops.BF16, ops.F32}, {ops.F16, ops.F16}} {
+		longest := 0
+		for seed := range uint64(40) {
+			r := synthtest.DrawGradient(t, seed, 300, 1500, c.d, c.to).Region()
+			found := attention.FindGradients(r, &imprecise)
+			one := indexOfAttention(found)
+			if one < 0 {
+				t.Errorf("%v, %d: nothing is found in\n%s", c.d, seed, graph.Print(r))
+				continue
+			}
+			longest = max(longest, words(t, &imprecise, &found.Body[one]))
+		}
+		if longest > mostWords {
+			t.Errorf("%v: a kernel has %d words, want at most %d", c.d, longest, mostWords)
+		}
+	}
+}
+
 // wide are the same numbers, in the types of the parameters of a region.
 func wide(r *ops.Region, data []synthtest.Tensor) (list []synthtest.Tensor) {
 	for i, x := range data {

@@ -14,11 +14,11 @@ import (
 // hardware divides the keys of its queries among workgroups where the model of time says that this pays. Each gives sums
 // that are not divided, the greatest logit and the sum of the weights; a second kernel joins them.
 
-// Shares is into how many parts the keys of a query are divided for matrix hardware, where they are so many blocks. 0 has
-// the model choose. Tests and measurements set it.
+// Shares is the number of parts that the keys of a query are divided into on matrix hardware, if they have so many
+// blocks. With 0 the model chooses. Tests and measurements set it.
 var Shares int
 
-// surely is which part of a time another one is at most, of which the model is to say with certainty that it is less.
+// surely is the ratio of two estimates from which on the model is trusted that the lesser time is less.
 const surely = 0.8
 
 // maxShares is how many parts of a query there are at most: an invocation of the kernel that joins has all of them in registers.

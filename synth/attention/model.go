@@ -1,20 +1,14 @@
 package attention
 
 import (
-	"slices"
-
 	"nxvk/synth/attention/tile"
-	"nxvk/synth/gemm"
 )
 
-// The model of time: rates of an H200 a second. Their ratios differ little between devices. The rate
-// of this package's kernel is not measured: it is taken as less than half of a product's.
+// The model of time: rates of the device that tile.ProductRate is of. That of the kernel of multiply-adds is not
+// measured: it is taken as less than half of a product's.
 const (
-	productRate = 45e12 // operations of a product by fused multiply-adds
-	matrixRate  = 250e12
-	streamRate  = 20e12 // operations of the products in this package's kernel
-	pointRate   = 30e12 // primitive operations on scores
-	memoryRate  = 4e12  // bytes
+	streamRate = 20e12 // operations of the products in this package's kernel
+	pointRate  = 30e12 // primitive operations on scores
 
 	matrixStreamRate = 180e12 // operations of the products in the kernel for matrix hardware, its softmax included
 	maskedWideRate   = 120e12 // the same beyond wideColumns, with a mask that leaves tiles out
@@ -44,13 +38,8 @@ const (
 	leastQueries = 16  // with fewer, the memory of keys bounds the time; see fewJob
 )
 
-const (
-	// cachedScores is the size of scores, in bytes, up to which the caches of GPUs may hold them.
-	cachedScores = 1 << 26
-	// largeScores is the size of scores, in bytes, from which on they are not stored: few drivers
-	// allocate more at once.
-	largeScores = 1 << 32
-)
+// cachedScores is the size of scores, in bytes, up to which the caches of GPUs may hold them.
+const cachedScores = 1 << 26
 
 // pays reports whether the scores take so much memory that they should not exist, or their traffic
 // so much time that one kernel is expected to take less than products and a softmax.
@@ -62,7 +51,7 @@ func (j *job) pays() bool {
 		return j.few.streamed() < j.few.apart()+apartTime
 	case j.queries < leastQueries:
 		return false
-	case !j.storable():
+	case !tile.Storable(float64(j.scoreBytes()), j.target):
 		return true
 	case j.matrix != nil:
 		return j.matrix.streamed() < j.apart()+apartTime
@@ -75,21 +64,11 @@ func (j *job) scoreBytes() int64 {
 	return int64(j.batches) * int64(j.queries) * int64(j.keys) * int64(j.scores.Outs[0].Type.DType.Size())
 }
 
-// storable reports whether a device can store the scores. Without addresses, a binding covers them.
-func (j *job) storable() bool {
-	t, n := j.target, j.scoreBytes()
-	bound := t.MaxBinding > 0 && !t.Addresses && !t.Addressable
-	return n < largeScores && (!bound || n <= t.MaxBinding)
-}
-
 // apart is the time, in seconds, of two products and a softmax.
 func (j *job) apart() float64 {
-	rate := productRate
-	if slices.ContainsFunc(j.target.Matrices, func(m gemm.Matrix) bool { return m.Type == j.query.DType }) {
-		rate = matrixRate
-	}
 	scores := float64(j.batches) * float64(j.queries) * float64(j.keys)
-	return 2*scores*float64(j.depth+j.width)/rate + passes*float64(j.scoreBytes())/memoryRate
+	rate := tile.ProductRate(j.query.DType, j.target)
+	return 2*scores*float64(j.depth+j.width)/rate + passes*float64(j.scoreBytes())/tile.MemoryRate
 }
 
 // streamed is the time, in seconds, of the kernel: its blocks are whole.
@@ -116,11 +95,11 @@ func (m *matrixJob) streamed() float64 {
 	busy := min(1, float64(m.batches*queries/m.matrixQueries()*m.parts*m.threads())/fullThreads)
 	time := dispatchTime + scores*each/busy
 	for _, p := range m.lies.Copies {
-		time += dispatchTime + float64(p.Bytes)/memoryRate
+		time += dispatchTime + float64(p.Bytes)/tile.MemoryRate
 	}
 	if m.parts > 1 {
 		blocks := float64(keys / m.Keys)
-		time += scores*each/busy*float64(m.parts-1)/(blocks+1) + dispatchTime + 2*float64(m.partBytes())/memoryRate
+		time += scores*each/busy*float64(m.parts-1)/(blocks+1) + dispatchTime + 2*float64(m.partBytes())/tile.MemoryRate
 	}
 	return time
 }

@@ -23,7 +23,7 @@ const (
 // maxWidth is the maximum columns of values: an invocation has its columns in registers.
 const maxWidth = 256
 
-// maxCost bounds the operations that compute a logit, of which a kernel has keysPer copies.
+// maxCost bounds the operations that compute a logit. A kernel has keysPer copies of them.
 const maxCost = 96
 
 // job is a planned kernel.

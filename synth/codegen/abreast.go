@@ -102,8 +102,8 @@ func (a *abreast) write(e *Emitter) (err error) {
 	return err
 }
 
-// sharedArrays are the shared arrays of a kernel of which each workgroup carries out one of several parts: the parts use
-// the same ones.
+// sharedArrays are the shared arrays of a kernel whose workgroups each carry out one of several parts. All parts use
+// the same arrays.
 type sharedArrays struct{ list []sharedArray }
 
 type sharedArray struct {

@@ -16,8 +16,8 @@ import (
 // program is the code that stores results through the epilogue, and the epilogue's
 // elementwise job. The body takes its arguments after all parameters.
 //
-// row is how many results lie one after the other in a row of the product, of which the kernel stores some at once; 0
-// where that is not known.
+// row is the number of results that lie one after the other in a row of the product, because the kernel stores some of
+// them at once. It is 0 if that is not known.
 func (e *Epilogue) program(t *lowering.Target, wide ops.DType, row int) (p *codegen.Program, j *elementwise.Job, body func(spirv.Stored) func(*codegen.Emitter) error) {
 	j = e.job(t)
 	views := []*strided.View{&j.Out}

@@ -68,17 +68,17 @@ func compute(dag *fusion.DAG, e *codegen.Emitter, ps []*point, i int, loaded [][
 	}
 	if x.In.Op == ops.Pad {
 		for _, p := range ps {
-			padded(dag, e, p, i)
+			padElement(dag, e, p, i)
 		}
 		return nil
 	}
 	if op := x.In.Op; op == ops.Concatenate || op == ops.Stack {
 		for _, p := range ps {
-			joined(dag, e, p, i)
+			joinElement(dag, e, p, i)
 		}
 		return nil
 	}
-	raw, err := applied(dag, e, ps, x)
+	raw, err := apply(dag, e, ps, x)
 	if err != nil {
 		return err
 	}
@@ -88,9 +88,9 @@ func compute(dag *fusion.DAG, e *codegen.Emitter, ps []*point, i int, loaded [][
 	return nil
 }
 
-// padded gives expression i, an element or the padding, its value: as a copy has it,
+// padElement gives expression i, an element or the padding, its value: as a copy has it,
 // which changes no bit.
-func padded(dag *fusion.DAG, e *codegen.Emitter, p *point, i int) {
+func padElement(dag *fusion.DAG, e *codegen.Emitter, p *point, i int) {
 	x := &dag.Exprs[i]
 	either := make([][]kernel.Value, 2)
 	for k, a := range x.Args[:2] {
@@ -104,9 +104,9 @@ func padded(dag *fusion.DAG, e *codegen.Emitter, p *point, i int) {
 	p.values[i] = e.DecodeStored(x.Type, p.stored[i])
 }
 
-// joined gives expression i, an element of one of several parts, its value: as a copy has it, which
+// joinElement gives expression i, an element of one of several parts, its value: as a copy has it, which
 // changes no bit.
-func joined(dag *fusion.DAG, e *codegen.Emitter, p *point, i int) {
+func joinElement(dag *fusion.DAG, e *codegen.Emitter, p *point, i int) {
 	x := &dag.Exprs[i]
 	n := len(x.In.Ins)
 	p.stored[i] = p.store(e, x.Args[0], x.Type)
@@ -116,9 +116,9 @@ func joined(dag *fusion.DAG, e *codegen.Emitter, p *point, i int) {
 	p.values[i] = e.DecodeStored(x.Type, p.stored[i])
 }
 
-// applied gives the value of an instruction on elements at some points, before
+// apply gives the value of an instruction on elements at some points, before
 // it is rounded.
-func applied(dag *fusion.DAG, e *codegen.Emitter, ps []*point, x *fusion.Expr) ([][]kernel.Value, error) {
+func apply(dag *fusion.DAG, e *codegen.Emitter, ps []*point, x *fusion.Expr) ([][]kernel.Value, error) {
 	out := make([][]kernel.Value, len(ps))
 	if x.In.Op.Info().Kind != ops.Pointwise || x.In.Op == ops.AsType {
 		for n, p := range ps {

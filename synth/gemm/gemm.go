@@ -88,7 +88,7 @@ type Step struct {
 type Plan struct {
 	Steps   []Step
 	Partial int64 // bytes of the Partial buffer; 0 when there is none
-	Row     int   // elements of a row of C, of which kernels store some neighbours at once, wherever these begin; 0 where that is not known
+	Row     int   // elements of a row of C, whose neighbours kernels store together, wherever these begin; 0 if that is not known
 }
 
 // New plans a product. All sizes are at least 1.

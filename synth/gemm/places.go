@@ -23,7 +23,7 @@ type Places struct {
 	Group                  int    // elements between groups, which are the batches of the problem
 }
 
-// NewPlaces plans a product on matrix hardware of which g makes one operand. The strides of that
+// NewPlaces plans a product on matrix hardware, one of whose operands g makes. The strides of that
 // operand do not matter; those of the other one have k contiguous, in whole vectors.
 func NewPlaces(p Problem, g *Places, t *Target) (*Plan, error) {
 	m := g.choose(&p, t)

@@ -172,7 +172,7 @@ func (k *Kernel) Places() int {
 }
 
 // Stores reports whether the code of a kernel ever stores so many vectors of so many elements at once.
-// Kernels of which that is not known may store any.
+// It is true for a kernel that nothing is known about.
 func (k *Kernel) Stores(vectors, elements int) bool {
 	if len(k.Spec) <= specAligned {
 		return true

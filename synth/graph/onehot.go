@@ -128,7 +128,7 @@ func (c *comparer) pick(in *ops.Instr) bool {
 	return true
 }
 
-// picked finds the rows of which a gather takes one element each.
+// picked finds the rows if a gather takes one element of each.
 func (c *comparer) picked(in *ops.Instr, s ops.Shape) (r rows, ok bool) {
 	if in.Op == ops.Gather {
 		r, ok = c.rowsOf(in.Ins[1], in.Attrs[0], s)

@@ -75,7 +75,7 @@ func (j *job) survey() error {
 		j.producer[in.Outs[0].ID], j.types[in.Outs[0].ID] = in, in.Outs[0].Type
 	}
 	s := &survey{job: j, users: map[ops.ID][]*ops.Instr{}, keep: map[ops.ID]bool{}}
-	s.wanted()
+	s.findWanted()
 	moves := map[ops.ID]bool{r.Params[0].ID: true} // values that depend on the position
 	for _, in := range s.body {
 		if err := j.supported(in); err != nil {
@@ -97,8 +97,8 @@ func (j *job) survey() error {
 	return nil
 }
 
-// wanted finds the instructions whose results somebody wants.
-func (s *survey) wanted() {
+// findWanted finds the instructions whose results somebody wants.
+func (s *survey) findWanted() {
 	for i := range slices.Backward(s.straight.Body) {
 		in := &s.straight.Body[i]
 		if id := in.Outs[0].ID; len(s.users[id]) == 0 && !s.given(id) {

@@ -12,9 +12,9 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// eliminated appends the elimination of operand 0 with more columns beside it,
+// eliminate appends the elimination of operand 0 with more columns beside it,
 // which fill puts there.
-func eliminated(j *factor.Job, more int, fill func(beside factor.Matrices)) *lu.LU {
+func eliminate(j *factor.Job, more int, fill func(beside factor.Matrices)) *lu.LU {
 	n := j.Side()
 	lines := (n + lu.LuLine - 1) / lu.LuLine * lu.LuLine
 	a := j.Fresh(n+more, lines).Transposed()
@@ -33,7 +33,7 @@ func lowerLU(j *factor.Job) {
 		lu.Parted(j, j.Operand(0, n, n), j.Result(0, n, n), j.Result(1, n, n), j.Result(2, n, n), n)
 		return
 	}
-	f := eliminated(j, 1, func(beside factor.Matrices) {
+	f := eliminate(j, 1, func(beside factor.Matrices) {
 		j.Each(factor.Elementwise{Name: "row numbers", To: beside, From: nil, M: n, N: 1, F: factor.RowNumber})
 	})
 	j.Each(factor.Elementwise{Name: "lower", To: j.Result(1, n, n), From: []factor.Matrices{f.A}, M: n, N: n, F: factor.LowerUnit})
@@ -53,7 +53,7 @@ func solve(j *factor.Job) {
 		solveSmall(j, b, x, n, sides)
 		return
 	}
-	f := eliminated(j, sides, func(beside factor.Matrices) { j.Copy(beside, b, n, sides) })
+	f := eliminate(j, sides, func(beside factor.Matrices) { j.Copy(beside, b, n, sides) })
 	j.Solvable(f.A, n, factor.TheMatrix)
 	right := f.A.From(0, n)
 	triangular.Substitute(j, triangular.Triangle{T: f.A, N: n, Unit: true}, right, right, sides)
@@ -92,7 +92,7 @@ func determinant(j *factor.Job) {
 		f := lu.FactorSmall(j, j.Operand(0, n, n), n)
 		a, signs = f.A, f.Signs
 	} else {
-		f := eliminated(j, 0, nil)
+		f := eliminate(j, 0, nil)
 		a, signs = f.A, f.Signs
 	}
 	p := &codegen.Program{Local: factor.UpdateLocal, Groups: (j.Count + factor.UpdateLocal - 1) / factor.UpdateLocal, Body: w.write,

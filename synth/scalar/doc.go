@@ -7,14 +7,16 @@
 // have 15,421 operations with it and 16,126 without. Tests use Eval as their oracle.
 //
 // The functions of floats are within 2 units in the last place over their whole
-// range, on devices whose fma rounds once or twice. Those of f32 use no f64. Where
-// elements have 16 bits at most (Env.Bits) and the device has an exponential they are
-// right to 2^-15, and not below a result of eight bits. Drivers' own functions do not serve
-// for the rest: their log loses every digit near 1. Operations
-// that move or compare bits (abs, negate, sign, fmin, fmax, isnan, isinf) are exact on
-// devices that flush subnormals or ignore NaN; arithmetic and comparisons treat
+// range, on devices whose fma rounds once or twice. Those of f32 use no f64. For elements
+// of at most 16 bits (Env.Bits), on a device with an exponential, they are right to 2^-15
+// (relative). A result of eight bits is then never too small, because bf16 drops the bits
+// behind. For wider elements drivers' own functions do not serve: their log loses every
+// digit near 1.
+//
+// Operations that move or compare bits (abs, negate, sign, fmin, fmax, isnan, isinf) are
+// exact on devices that flush subnormals or ignore NaN. Arithmetic and comparisons treat
 // subnormals as the device does. Where it keeps them but compares them as zeros, fmin
-// and fmax do so too: telling them apart takes softmax of rows a quarter longer.
+// and fmax do so too: to tell them apart makes a softmax of rows a quarter slower.
 //
 // A complex number is two values, its parts, and its functions have two results.
 // They are within 5 units in the last place of its magnitude; those of cpow

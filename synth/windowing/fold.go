@@ -75,8 +75,8 @@ func (j *Job) describeFun() string {
 	return fmt.Sprintf(" from %v literal=%v by %s", j.as, j.starts[0].Kind == codegen.FromLiteral, j.fun.key)
 }
 
-// folded writes the fold of a function over the window of unit u.
-func (w *writer) folded(u, at, inside kernel.Value) error {
+// foldWindow writes the fold of a function over the window of unit u.
+func (w *writer) foldWindow(u, at, inside kernel.Value) error {
 	fun := w.job.fun
 	acc := w.begun(0, fun.acc)
 	w.padding = w.begun(len(w.job.starts)-1, fun.elem)

@@ -108,7 +108,7 @@ func (f *foldFun) apply(e *codegen.Emitter, elem, acc []kernel.Value) ([]kernel.
 		for k, o := range in.Ins {
 			args[k] = value(o)
 		}
-		xs, err := applied(e, in, f.typesOf(in), args)
+		xs, err := applyOp(e, in, f.typesOf(in), args)
 		if err != nil {
 			return nil, err
 		}
@@ -117,9 +117,9 @@ func (f *foldFun) apply(e *codegen.Emitter, elem, acc []kernel.Value) ([]kernel.
 	return value(f.region.Values[0]), nil
 }
 
-// applied gives what a pointwise instruction gives for elements of its operands,
+// applyOp gives what a pointwise instruction gives for elements of its operands,
 // in the type that computes the result.
-func applied(e *codegen.Emitter, in *ops.Instr, types []ops.Type, args [][]kernel.Value) ([]kernel.Value, error) {
+func applyOp(e *codegen.Emitter, in *ops.Instr, types []ops.Type, args [][]kernel.Value) ([]kernel.Value, error) {
 	info, out := in.Op.Info(), in.Outs[0].Type.DType
 	if in.Op == ops.AsType {
 		return e.ConvertParts(args[0], types[0].DType, out), nil

@@ -73,7 +73,7 @@ func (j *Job) write(e *codegen.Emitter, units int) error {
 			return func() { w.Store(0, u, place) }
 		}
 		if j.fun != nil {
-			return func() { err = w.folded(u, at, inside) }
+			return func() { err = w.foldWindow(u, at, inside) }
 		}
 		w.padding = e.Complete(e.InlineAll(w.identity, nil), j.Elem)
 		acc := w.along(0, at, inside, w.padding, w.fold)

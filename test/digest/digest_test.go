@@ -12,14 +12,14 @@ import (
 
 func lines(t *testing.T, seed uint64, count int) (list []string) {
 	t.Helper()
-	columns, end, err := columnsFor(false)
+	columns, end, err := columnsFor(false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer end()
 	var one sync.Mutex
-	for i, p := range programs(seed, count) {
-		list = append(list, line(i, p, columns, &one))
+	for _, p := range programs(seed, count) {
+		list = append(list, line(p, columns, &one))
 	}
 	return list
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"hash/fnv"
+	"io"
 	"math"
 	"math/rand/v2"
 
@@ -14,7 +16,7 @@ import (
 type program struct {
 	name     string
 	region   *ops.Region
-	types    []ops.Type // of what it gives
+	types    []ops.Type // of its results
 	inputs   [][]byte   // by parameter
 	leapfrog bool       // it is a log density and its gradient, of a position and data
 }
@@ -128,14 +130,22 @@ func (m *maker) shaped(op ops.Op, d ops.DType, s ops.Shape, attrs [][]int, ins .
 	return outs[0]
 }
 
+// key is a number for a name.
+func key(name string) uint64 {
+	h := fnv.New32a()
+	io.WriteString(h, name)
+	return uint64(h.Sum32())
+}
+
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 // singles are the examples of the table: each operation on f32, or on another type
-// where it takes none, and on two types that the seed chooses.
+// where it takes none, and on two types that the seed and the name of the operation
+// choose. Its place in the table makes no difference.
 func singles(seed uint64) (list []*program) {
 	all := ops.DTypes()
 	for op := range ops.Count {
-		r := rand.New(rand.NewPCG(seed, uint64(op)))
+		r := rand.New(rand.NewPCG(seed, key(op.String())))
 		types := append([]ops.DType{ops.F32}, all[r.IntN(len(all))], all[r.IntN(len(all))])
 		have := make(map[ops.DType]bool)
 		for _, first := range types {
@@ -165,7 +175,8 @@ func single(op ops.Op, d ops.DType, seed uint64) *program {
 		return nil
 	}
 	f := op.Info()
-	m := &maker{Builder: draw.NewBuilder(), s: draw.New(seed<<32 + uint64(op)<<8 + uint64(d))}
+	name := fmt.Sprintf("%v.%v", op, d)
+	m := &maker{Builder: draw.NewBuilder(), s: draw.New(seed<<32 + key(name))}
 	one := *in
 	one.Ins = append([]ops.Operand(nil), in.Ins...)
 	one.Outs = append([]ops.Result(nil), in.Outs...)
@@ -189,7 +200,7 @@ func single(op ops.Op, d ops.DType, seed uint64) *program {
 		values = append(values, ops.Operand{ID: one.Outs[i].ID})
 	}
 	m.Body = append(m.Body, one)
-	return m.program(fmt.Sprintf("%v.%v", op, d), values...)
+	return m.program(name, values...)
 }
 
 // matrix draws square or oblong matrices far from singular; with hermitian they equal

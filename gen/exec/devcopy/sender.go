@@ -33,7 +33,7 @@ type Sender struct {
 	deliver func(Chunk, error) // nil before Start
 
 	chunk   int        // bytes of a chunk
-	sharing bool       // of which each is in a slot
+	sharing bool       // whether each chunk is in a slot
 	feed    *feed.Feed // what the device does for it; nil where the host has the bytes
 	next    int        // the offset of the chunk that is read back next
 	lent    int        // chunks that are read back or that the Receiver has

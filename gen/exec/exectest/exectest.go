@@ -50,7 +50,7 @@ func New(d *vulkan.Device, hostLimit int) (*Driver, error) {
 	return NewFor(d, known, hostLimit), nil
 }
 
-// NewFor is New for a device of which the target is known.
+// NewFor is New for a device whose target is known.
 func NewFor(d *vulkan.Device, target synth.Target, hostLimit int) *Driver {
 	return newFor(d, target, hostLimit, false)
 }

@@ -1,5 +1,5 @@
-// Package explain tells what a device does for a program: the parts that it is cut into, why
-// each ends where it does, and its kernels with their estimated cost. It partitions and plans
+// Package explain tells what a device does for a program: the parts of the program, why each
+// part ends where it does, and its kernels with their estimated cost. It partitions and plans
 // the program once more, as package program does for runs, and records the reasons.
 //
 // A Profiler measures the parts by the device's clock, on operands of zeros.

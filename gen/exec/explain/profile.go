@@ -100,7 +100,7 @@ func (p *profile) measure(i int) bool {
 		return false
 	}
 	for k := range profileRounds {
-		if err := p.timed(plan.Plan, refs, vulkan.Arg{Buffer: clock, Offset: 16 * k}); err != nil {
+		if err := p.recordTimed(plan.Plan, refs, vulkan.Arg{Buffer: clock, Offset: 16 * k}); err != nil {
 			return false
 		}
 	}
@@ -128,8 +128,8 @@ func (p *profile) measure(i int) bool {
 	return true
 }
 
-// timed records the steps of a plan between two looks at the clock.
-func (p *profile) timed(plan *kernels.Plan, refs buffers, clock vulkan.Arg) error {
+// recordTimed records the steps of a plan between two looks at the clock.
+func (p *profile) recordTimed(plan *kernels.Plan, refs buffers, clock vulkan.Arg) error {
 	stream := p.Feeds.Own().Stream()
 	if err := stream.Timestamp(clock); err != nil {
 		return err

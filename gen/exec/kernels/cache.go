@@ -41,7 +41,7 @@ type Cache struct {
 
 	cfg     Config
 	target  synth.Target  // without an archive where the host interprets
-	archive synth.Archive // of which kernels and programs have been compiled; nil keeps none
+	archive synth.Archive // notes which kernels and programs have been compiled; nil keeps none
 
 	plans      lru.Cache[*Plan]
 	kernels    lru.Cache[*Kernel]

@@ -10,6 +10,6 @@
 // A collective succeeds for all of its ranks or has an error that names a rank: one that asks for something
 // else, one whose operand is an error, one whose round ends without it, one that leaves the mesh.
 //
-// Nothing here waits or belongs to the goroutine of an Executor. What a rank has to do is a function that its
-// Executor is made to run. Start reading at Meshes.Join, then Round.Enter.
+// Nothing here waits or belongs to the goroutine of an Executor. The package hands the work of a rank to the rank's
+// Executor as a function. Start reading at Meshes.Join, then Round.Enter.
 package mesh

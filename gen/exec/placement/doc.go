@@ -4,9 +4,9 @@
 //
 // A view is the memory of its operand (Work.Alias). Work that touches few elements, all on the
 // host, is the host's (Work.Small); everything else is the device's. Where the device is a
-// processor, the host computes some of that in its stead (InStead, Divides): what moves elements,
-// what is too little to be worth a dispatch, and what has the same bits and no compiled kernel. Where
-// both could do it with the same bits, a contest of the executor decides (package kernels).
+// processor, the host computes some of that in its stead (InStead, Divides): movements of elements,
+// work that is too small to be worth a dispatch, and work whose bits are the same and whose kernel is not
+// compiled. Where both give the same bits, a contest of the executor decides (package kernels).
 //
 // HostCost estimates, from the op's kind and the sizes, whether the host computes at once or in a
 // job of its own. Each rule costs some tens of nanoseconds.

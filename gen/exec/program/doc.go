@@ -8,10 +8,10 @@
 // fusions (synth.Fuse). Both give the same bits as the single instructions. A Library keeps the
 // programs of a session; those that have run least recently go first.
 //
-// To make a program costs some 12 µs for each of its instructions. The owner has long ones made,
-// and all partitioned, apart from its goroutine; on that, plans are asked for in slices, and each
-// that is made costs the same, however many there are: a program of 12,500 fusions, all different,
-// takes 0.8 ms of the owner's goroutine at a time.
+// To make a program costs some 12 µs for each of its instructions. Long programs are made, and all
+// programs are partitioned, apart from the goroutine of the owner. On that goroutine, plans are asked
+// for in slices, and each plan that is made costs the same, however many there are: a program of
+// 12,500 fusions, all different, takes 0.8 ms of it at a time.
 //
 // The package refuses to know sessions, values and runs. Start reading at New, then
 // Specializer.Specialize.

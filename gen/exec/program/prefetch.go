@@ -83,8 +83,8 @@ func (a *prefetcher) block(b *Block) {
 	}
 }
 
-// step asks for the kernels of an instruction of which the types say all. What is
-// so small that the host does it where it can is left until it is met.
+// step asks for the kernels of an instruction whose types are all that its plan depends on. An
+// instruction that is so small that the host may compute it asks for its kernels when it runs.
 func (a *prefetcher) step(in *ops.Instr) {
 	switch {
 	case in.Op.Info().Kind == ops.Control || IsControl(in.Op):

@@ -18,8 +18,8 @@ import (
 // Where the host stands in for a processor (the warm-up of package kernels), it has the first result sooner
 // than fusions could be made, whatever is archived: such a program begins as one that
 // nobody knows, so that no start is slower than the first, and gets its fusions when it is
-// seen again. Those of their kernels of which the driver has made machine code in an
-// earlier life, and so has it on disk, are made ready at once instead of being earned.
+// seen again. If the driver has made machine code of a kernel in an earlier life of the
+// node, and so has it on disk, the kernel is made ready at once instead of being earned.
 // Kernels themselves are not archived there: the host carries out what they are made of,
 // which takes as long to make as their code.
 

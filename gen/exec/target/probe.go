@@ -58,8 +58,8 @@ func Probe(d *vulkan.Device) (synth.Target, error) {
 	return t, err
 }
 
-// Alike lists the shapes of matrix hardware of a target of which an invocation has the same elements of an operand as
-// of a matrix of sums.
+// Alike lists the shapes of a target's matrix hardware in which an invocation has the same elements of an operand as of
+// a matrix of sums.
 func Alike(d *vulkan.Device, t *synth.Target) ([]synth.Matrix, error) {
 	var list []synth.Matrix
 	for _, m := range t.Matrices {

@@ -1,45 +1,32 @@
 package gradient
 
-import (
-	"slices"
+import "nxvk/synth/attention/tile"
 
-	"nxvk/synth/gemm"
-)
-
-// The model of time: rates of an H200 a second, of which synth/attention has the same. Their ratios differ little
-// between devices. Kernels of multiply-adds have their rate from an H100, 12 heads of 8,192 positions and 64 columns: 109 ms of
-// f32 for the attention and its gradient, where products with the scores in memory took 27 ms.
+// The model of time: rates of the device that tile.ProductRate is of. Kernels of multiply-adds have theirs from an H100,
+// 12 heads of 8,192 positions and 64 columns: 109 ms of f32 for the attention and its gradient, where products with the
+// scores in memory took 27 ms.
 const (
-	productRate = 45e12 // operations of a product by fused multiply-adds
-	matrixRate  = 250e12
-	streamRate  = 14e12 // operations of the products in this package's kernels by fused multiply-adds
-	memoryRate  = 4e12  // bytes
-	passBytes   = 48    // that products and expressions move for each score
+	streamRate = 14e12 // operations of the products in this package's kernels by fused multiply-adds
+	passBytes  = 48    // that products and expressions move for each score
 
 	matrixStreamRate = 15e12 // operations of the products in the kernels for matrix hardware, at least: whole programs are not measured
 )
-
-// largeScores is the size of scores, in bytes, from which on they are not stored: few drivers allocate more at once.
-const largeScores = 1 << 32
 
 // Pays reports whether the device cannot store the scores, or the kernels are expected to take less time than products
 // that read them from memory.
 func (j *Job) Pays() bool {
 	points := float64(j.batches) * float64(j.lengths[queries]) * float64(j.lengths[keys])
 	size := points * float64(max(j.scores.Outs[0].Type.DType.Size(), j.inner.Outs[0].Type.DType.Size()))
-	t := j.target
-	if size >= largeScores || t.MaxBinding > 0 && !t.Addresses && !t.Addressable && size > float64(t.MaxBinding) {
+	if !tile.Storable(size, j.target) {
 		return true
 	}
 	streamed, ok := j.streamed()
-	apart, rate := 2*float64(j.depth+j.width), productRate
+	apart := 2 * float64(j.depth+j.width)
 	for i := range j.results {
 		apart += 2 * float64(j.columnsOf(&j.results[i]))
 	}
-	if slices.ContainsFunc(t.Matrices, func(m gemm.Matrix) bool { return m.Type == j.scored[queries].DType }) {
-		rate = matrixRate
-	}
-	return ok && streamed < apart/rate+passBytes/memoryRate
+	rate := tile.ProductRate(j.scored[queries].DType, j.target)
+	return ok && streamed < apart/rate+passBytes/tile.MemoryRate
 }
 
 // streamed is the time of the kernels for a score.

@@ -21,8 +21,8 @@ const (
 // foldTypes is how many types totals have at most: each has a shared array.
 const foldTypes = 3
 
-// maxCost bounds the operations of a point, of which a kernel has tile.Cols copies.
-const maxCost = 192
+// maxCost bounds the operations of a point. A kernel has tile.Cols copies of them.
+const maxCost = 320
 
 // maxResults is how many results a kernel has, and maxPerInvocation how many columns of these an invocation.
 const (

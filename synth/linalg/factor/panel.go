@@ -24,7 +24,7 @@ type Panel struct {
 	T     scalar.Type
 	Local int
 	Rows  int // of an invocation
-	Wide  int // columns, of which a panel may have fewer
+	Wide  int // columns at most
 }
 
 // PanelRows are the rows of an invocation in a kernel.

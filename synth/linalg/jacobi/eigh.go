@@ -29,9 +29,9 @@ func LowerEigh(j *factor.Job) {
 	units := units(j, columnLengths(j, vectors, n, n), back, n)
 	order := order(j, values, n)
 	sorted, one := j.Fresh(n, 1), ones(j)
-	ordered(j, sorted, values, one, order, n, 1)
+	reorder(j, sorted, values, one, order, n, 1)
 	sortedValues(j, j.Result(0, n, 1), sorted, back, n, noise(j, 0, n))
-	ordered(j, j.Result(1, n, n).Transposed(), j.Conjugate(vectors), j.Conjugate(units), order, n, n)
+	reorder(j, j.Result(1, n, n).Transposed(), j.Conjugate(vectors), j.Conjugate(units), order, n, n)
 }
 
 // units appends what makes vectors upright and of length 1; NaN, as back is, where the

@@ -33,7 +33,7 @@ func orthogonal(j *factor.Job, r factor.Matrices, n int) (x, lengths factor.Matr
 			pair := f.rows * 2 * size
 			f.Multiply(factor.BlockProduct{A: xs[last], B: f.Adjoint(xs[last]), C: product, M: f.rows, N: f.rows, K: size,
 				Shares: shares, Step: square, Pairs: &factor.Pairing{Pairs: f.pairs, A: pair, B: pair, C: shares * square, Active: f.flags(lowering.Read), Sweep: sweep}})
-			f.turn(pivots{s: sums, sums: shares, step: square, sPair: shares * square, sweeps: f.inner}, sweep, round)
+			f.rotate(pivots{s: sums, sums: shares, step: square, sPair: shares * square, sweeps: f.inner}, sweep, round)
 			f.apply(xs[last], xs[1-last], 2*size, pair, sweep)
 			last = 1 - last
 		}
@@ -44,8 +44,8 @@ func orthogonal(j *factor.Job, r factor.Matrices, n int) (x, lengths factor.Matr
 	return x, columnLengths(j, x, size, size)
 }
 
-// turn appends the rotations of a round.
-func (f *oneSided) turn(v pivots, sweep, round int) {
+// rotate appends the rotations of a round.
+func (f *oneSided) rotate(v pivots, sweep, round int) {
 	rotated := factor.Words(f.found, f.Count*f.words, lowering.Write)
 	v.w, v.n, v.pairs = f.w, f.rows, f.pairs
 	v.cross = round > 0

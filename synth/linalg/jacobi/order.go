@@ -118,9 +118,9 @@ func order(j *factor.Job, of factor.Matrices, n int) lowering.Ref {
 	return to
 }
 
-// ordered appends m rows of n elements in an order, each times the scale of the
+// reorder appends m rows of n elements in an order, each times the scale of the
 // row that it was.
-func ordered(j *factor.Job, to, from, scale factor.Matrices, order lowering.Ref, m, n int) {
+func reorder(j *factor.Job, to, from, scale factor.Matrices, order lowering.Ref, m, n int) {
 	p := &codegen.Program{Local: codegen.GPULocal, Groups: (j.Count*m*n + codegen.GPULocal - 1) / codegen.GPULocal, Flops: int64(j.Count * m * n),
 		Buffers: []codegen.Buffer{j.Buffer(to, lowering.Write), j.Buffer(from, lowering.Read), j.Buffer(scale, lowering.Read), factor.Words(order, j.Count*m, lowering.Read)}}
 	p.Numbers = append([]int{j.Count * m * n, m, n}, factor.Places(to, from, scale)...)

@@ -133,10 +133,10 @@ func (x *rotation) array(e int) int {
 func (x *rotation) rotateBlock(b *rotationBlock) {
 	v := &b.v
 	for _, e := range []int{0, 1, 4, 5} {
-		v[e], v[e+2] = x.turn(b.tan[0], b.sin[0], v[e], v[e+2])
+		v[e], v[e+2] = x.rotatePair(b.tan[0], b.sin[0], v[e], v[e+2])
 	}
 	for _, e := range []int{0, 2} {
-		v[e], v[e+1] = x.turn(factor.Conj(x.Arith.Emitter, b.tan[1]), factor.Conj(x.Arith.Emitter, b.sin[1]), v[e], v[e+1])
+		v[e], v[e+1] = x.rotatePair(factor.Conj(x.Arith.Emitter, b.tan[1]), factor.Conj(x.Arith.Emitter, b.sin[1]), v[e], v[e+1])
 	}
 	cleared := x.And2(b.onDiagonal, x.Not(x.Zero(b.sin[0])))
 	v[1], v[2] = x.Select(cleared, x.Number(0), v[1]), x.Select(cleared, x.Number(0), v[2])
@@ -145,9 +145,9 @@ func (x *rotation) rotateBlock(b *rotationBlock) {
 	}
 }
 
-// turn rotates a pair of numbers, by what is added to each (Rutishauser, 1966): a
+// rotatePair rotates a pair of numbers, by what is added to each (Rutishauser, 1966): a
 // cosine that is rounded would stretch them a little every time.
-func (x *rotation) turn(t, s, a, b kernel.Value) (kernel.Value, kernel.Value) {
+func (x *rotation) rotatePair(t, s, a, b kernel.Value) (kernel.Value, kernel.Value) {
 	return x.Less(s, x.Fma(factor.Conj(x.Arith.Emitter, t), a, b), a), x.Fma(factor.Conj(x.Arith.Emitter, s), x.Less(t, b, a), b)
 }
 

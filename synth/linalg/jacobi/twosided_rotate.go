@@ -63,11 +63,11 @@ func (x *twoSidedStep) halves(p kernel.Value) (top, bottom half) {
 	return top, bottom
 }
 
-// turn finds the rotations of pair p of the next round, whose square is
+// findRotations finds the rotations of pair p of the next round, whose square is
 //
 //	[ A   C ]   A, B of what two pairs have become
 //	[ C^H B ]   C = W_a X_ab W_b^H of the rows that meet
-func (x *twoSidedStep) turn(matrix, p, goes, word kernel.Value) {
+func (x *twoSidedStep) findRotations(matrix, p, goes, word kernel.Value) {
 	middle := x.side / 2
 	top, bottom := x.halves(p)
 	a, b := x.turnsAt(x.from, matrix, top.table), x.turnsAt(x.from, matrix, bottom.table)

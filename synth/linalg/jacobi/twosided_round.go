@@ -70,7 +70,7 @@ func (w *twoSidedWriter) round(e *codegen.Emitter) error {
 	active := e.And2(there, e.Not(e.IsEqual(verdict, e.Index(0))))
 	turning, ofX := e.IsLess(at, pairs), e.IsLess(at, words)
 	word := e.Add(e.Mul(matrix, words), at)
-	e.When(e.And2(active, turning), func() { x.turn(matrix, at, goes, word) })
+	e.When(e.And2(active, turning), func() { x.findRotations(matrix, at, goes, word) })
 	e.When(e.And2(active, e.Not(turning)), func() {
 		p, q := x.square(e.Sub(at, pairs))
 		i, k := e.DivMod(e.Sub(at, words), pairs)

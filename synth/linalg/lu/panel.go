@@ -12,7 +12,7 @@ import (
 // those of factor.PanelRows do, so that a kernel has one copy of the step.
 func (l *luPart) factor(s luState) luState {
 	out := l.Loop(l.Index(0), l.Index(l.Wide), l.Index(1), s.values(), func(k kernel.Value, v []kernel.Value) []kernel.Value {
-		next := l.eliminated(l.state(v), k, l.Add(l.first, k))
+		next := l.eliminate(l.state(v), k, l.Add(l.first, k))
 		for r, row := range next.a {
 			next.a[r] = append(row[1:len(row):len(row)], row[0])
 		}
@@ -21,9 +21,9 @@ func (l *luPart) factor(s luState) luState {
 	return l.state(out)
 }
 
-// eliminated is the panel without what its k-th column, column c of the block and the first
+// eliminate is the panel without what its k-th column, column c of the block and the first
 // in the registers, makes of those to its right. A column without a pivot is left as it is.
-func (l *luPart) eliminated(s luState, k, c kernel.Value) luState {
+func (l *luPart) eliminate(s luState, k, c kernel.Value) luState {
 	place := l.findPivot(s, c)
 	for r, row := range s.a {
 		l.IfThen(l.And2(l.inside[r], l.IsEqual(s.at[r], place)), func() {

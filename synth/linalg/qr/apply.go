@@ -17,7 +17,7 @@ func (f *QR) applyReflectors(t, sums, to factor.Matrices, wide, cols, shares int
 	p := &codegen.Program{Local: uint32(applyAcross * w.down), Groups: f.Count * groups, Flops: int64(f.Count * wide * wide * cols),
 		Buffers: []codegen.Buffer{f.Buffer(t, lowering.Read), f.Buffer(sums, lowering.Read), f.Buffer(to, lowering.Write)}}
 	p.Numbers = append([]int{f.Count, groups, wide, cols, shares}, factor.Places(t, sums, to)...)
-	p.Key = fmt.Sprintf("turn %v wide=%d down=%d conj=%v", f.Typ, w.width, w.down, w.conj)
+	p.Key = fmt.Sprintf("larfb %v wide=%d down=%d conj=%v", f.Typ, w.width, w.down, w.conj)
 	typ := f.Typ
 	p.Body = func(e *codegen.Emitter) error { return w.write(factor.Arith{Emitter: e, T: typ}) }
 	f.Run(p)

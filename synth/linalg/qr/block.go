@@ -13,7 +13,7 @@ const blockedSide = 2048
 // blockWide is how many columns a block has: four panels, and so many that memory
 // can be bound where one begins.
 func blockWide(j *factor.Job) int {
-	const bound = 256 // bytes, of which the offset of a binding is a multiple
+	const bound = 256 // bytes: offsets of bindings are multiples of it
 	return max(4*qrPanel(j, 1).Wide, bound/j.Wide.Size())
 }
 

@@ -70,7 +70,7 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 			verdict = "WRONG " + err.Error()
 			wrong++
 		}
-		per, err := timed(r, o, c.plan, bufs)
+		per, err := timeProduct(r, o, c.plan, bufs)
 		if err != nil {
 			return wrong, fmt.Errorf("%s: %w", c.name, err)
 		}

@@ -62,7 +62,7 @@ func measure(r *device.Runner, o *options, p gemm.Problem, layout string) (wrong
 		if want == nil {
 			want = got
 		}
-		per, err := timed(r, o, c.plan, bufs)
+		per, err := timeProduct(r, o, c.plan, bufs)
 		if err != nil {
 			return wrong, fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -206,9 +206,9 @@ func value(d ops.DType, b []byte) float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b))
 }
 
-// timed returns the seconds of one product in a chain, each waiting for the
+// timeProduct returns the seconds of one product in a chain, each waiting for the
 // one before; the first chains wake the clock of the device up.
-func timed(r *device.Runner, o *options, plan *gemm.Plan, bufs *device.Operands) (float64, error) {
+func timeProduct(r *device.Runner, o *options, plan *gemm.Plan, bufs *device.Operands) (float64, error) {
 	chain := func(n int) (float64, error) {
 		s := r.Device.Stream()
 		for range n {
