@@ -27,6 +27,7 @@ type (
 	Plan     = lowering.Plan
 	Step     = lowering.Step
 	Typed    = lowering.Typed
+	Routine  = lowering.Routine
 	Kernel   = lowering.Kernel
 	Ref      = lowering.Ref
 	RefKind  = lowering.RefKind

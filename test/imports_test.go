@@ -29,7 +29,9 @@ var rules = map[string][]string{
 	"nxvk/synth/kernel/...":  {"nxvk/synth/scalar/...", "nxvk/synth/kernel/..."},
 	"nxvk/synth/spirv/...":   {"nxvk/synth/scalar/...", "nxvk/synth/kernel", "nxvk/synth/spirv/..."},
 	"nxvk/synth/simt":        {"nxvk/synth/scalar/...", "nxvk/synth/kernel", "nxvk/synth/simt", "nxvk/fallback/sched", "golang.org/x/sys/..."},
-	"nxvk/synth/gemm":        {"nxvk/synth/gemm", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
+	"nxvk/synth/gemm/tiles":  {"nxvk/synth/gemm/tiles", "golang.org/x/sys/..."},
+	"nxvk/synth/stored":      {"nxvk/synth/stored", "nxvk/synth/kernel", "nxvk/synth/scalar/...", "nxvk/ops"},
+	"nxvk/synth/gemm":        {"nxvk/synth/gemm/...", "nxvk/fallback/sched", "nxvk/ops", "golang.org/x/sys/...", "gonum.org/..."},
 	"nxvk/synth/graph":       {"nxvk/synth/graph", "nxvk/ops"},
 	"nxvk/synth/spmd":        {"nxvk/synth/spmd", "nxvk/ops/..."},
 	"nxvk/synth/lowering":    kernels,
@@ -151,9 +153,9 @@ const (
 // that every lowering stands on; products are those of matrices; fusedCode is what makes the
 // kernels of fusions.
 var (
-	kernels = []string{"nxvk/synth/lowering", "nxvk/synth/kernel", "nxvk/synth/scalar/...", "nxvk/synth/spirv", "nxvk/synth/gemm",
+	kernels = []string{"nxvk/synth/lowering", "nxvk/synth/kernel", "nxvk/synth/scalar/...", "nxvk/synth/spirv", "nxvk/synth/gemm/...",
 		"nxvk/synth/simt", "nxvk/ops/...", "nxvk/shaders", "nxvk/fallback/sched", "golang.org/x/sys/...", "gonum.org/..."}
-	emitter = slices.Concat(kernels, []string{"nxvk/synth/strided", "nxvk/synth/codegen", "nxvk/synth/graph"})
+	emitter = slices.Concat(kernels, []string{"nxvk/synth/strided", "nxvk/synth/codegen", "nxvk/synth/graph", "nxvk/synth/stored"})
 
 	products  = slices.Concat(emitter, []string{"nxvk/synth/elementwise", "nxvk/synth/movement", "nxvk/synth/dot"})
 	fusedCode = slices.Concat(products, []string{"nxvk/synth/conv", "nxvk/synth/reduction", "nxvk/synth/fusion",

@@ -73,7 +73,7 @@ func TestPlansInSlices(t *testing.T) {
 		r.Until(func() bool {
 			now := r.plansOf()
 			most, before = max(most, now-before), now
-			if q.programs.Find("many").Compiled() > 0 {
+			if q.programs.Find("many").Compiled() != nil {
 				return true
 			}
 			r.exec.Read(other, 1, 0, 2, func(d Data, err error) {

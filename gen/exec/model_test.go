@@ -74,7 +74,7 @@ func (r *rig) sameModel(seed uint64) {
 				own.Built()
 			}
 		}
-		if q.programs.Find(m.Title).Compiled() == 0 {
+		if q.programs.Find(m.Title).Compiled() == nil {
 			t.Errorf("seed %d, %s: it has no fusions", seed, m.Title)
 		}
 	})

@@ -69,6 +69,7 @@ type frame struct {
 	of    *program.Step // whose region it is; nil is the program itself
 	part  int           // of a fused step that is carried out one by one: its instructions so far
 	which int           // the number of the region
+	began time.Time     // when a fused step began that is carried out one by one and measured; zero for others
 }
 
 // id names the run to others: the id of its first result.

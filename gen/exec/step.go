@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"time"
+
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/program"
@@ -131,10 +133,16 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 	w, err := q.gather(&s.In)
 	w.Fusion = f
 	defer w.Release()
+	at.began = time.Time{}
+	canRun := err == nil && (recorded || ip.canRun(f, w))
 	switch {
 	case err != nil:
-	case recorded || ip.canRun(f, w):
+	case canRun && (recorded || !ip.dispatcher.GoesApart(q, w, f.Plan)):
 		if wait, done := ip.runByPlan(q, w, s); wait != 0 || done {
+			return wait
+		}
+	case canRun:
+		if wait := ip.beginApart(q, f, at); wait != 0 {
 			return wait
 		}
 	case q.failed == nil:
@@ -144,6 +152,17 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 		}
 	}
 	return ip.runOneByOne(q, r, f, at)
+}
+
+// beginApart begins to measure how long the instructions of a fusion take one by one, where somebody wants to know.
+func (ip *interpreter) beginApart(q *Queue, f *program.Fusion, at *frame) (wait queue.Wait) {
+	if !ip.dispatcher.Measures(f.Plan) {
+		return 0
+	}
+	if wait = ip.dispatcher.Awaits(q); wait == 0 {
+		at.began = time.Now()
+	}
+	return wait
 }
 
 // canRun reports whether a fusion can be carried out by its plan, is large enough for that, and is not
@@ -168,6 +187,13 @@ func (ip *interpreter) runOneByOne(q *Queue, r *run, f *program.Fusion, at *fram
 			ip.yield(q)
 			return queue.ForTurn
 		}
+	}
+	if !at.began.IsZero() {
+		if wait := ip.dispatcher.Awaits(q); wait != 0 {
+			return wait
+		}
+		f.Plan.Contest.Note(kernels.Apart, time.Since(at.began))
+		at.began = time.Time{}
 	}
 	return 0
 }

@@ -62,7 +62,11 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after dot.Epilog
 	c.after = after
 	switch {
 	case c.thin():
-		return codegen.NewPlan(t, nil, c.sums())
+		p, err := codegen.NewPlan(t, nil, c.sums())
+		if err == nil && c.longRows() {
+			p.Steps[0].Routine = c.geometryOf(whole(c.places())).routine(false)
+		}
+		return p, err
 	case c.onePoint():
 		return c.pointProduct()
 	}
@@ -158,6 +162,12 @@ const (
 
 func (c *Convolution) starved() bool {
 	return !c.t.CPU && c.groups == 1 && c.Depth() >= longSum && c.filters*strided.Product(c.places()) < fewResults
+}
+
+// longRows reports whether rows of results are long enough for the host to sum them side by side.
+func (c *Convolution) longRows() bool {
+	const least = 8
+	return len(c.axes) > 0 && c.axes[len(c.axes)-1].out >= least
 }
 
 // onePoint reports whether a filter sees one element, and every element in turn.

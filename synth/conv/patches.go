@@ -42,7 +42,7 @@ func (c *Convolution) patchProduct() (*lowering.Plan, error) {
 	}
 	sums := d.NewTemp(c.groups * c.filters * most * c.wide.Size())
 	for _, b := range parts {
-		if err := d.AddPrograms(c.patches(b, patches)); err != nil {
+		if err := c.addPatches(d, b, patches); err != nil {
 			return nil, err
 		}
 		p := c.problem(b, filters, patches, strides)
@@ -91,7 +91,7 @@ func (c *Convolution) inPlace(d *dot.Builder, b box, filters, patches lowering.R
 		p.N, p.Batch = b.size()/c.batch, c.batch
 		p.A.Batch, p.B.Batch = 0, p.N
 	}
-	if err := d.AddPrograms(c.patches(b, patches)); err != nil {
+	if err := c.addPatches(d, b, patches); err != nil {
 		return true, err
 	}
 	return true, p.result(d)
@@ -143,6 +143,15 @@ func (p *filtering) operands(d *dot.Builder) (q gemm.Problem, a, b lowering.Ref,
 	}
 	err = d.AlignRows(&q, &a, &b) // which may change them
 	return q, a, b, err
+}
+
+// addPatches appends the step that lays out the patches of a box.
+func (c *Convolution) addPatches(d *dot.Builder, b box, to lowering.Ref) error {
+	if err := d.AddPrograms(c.patches(b, to)); err != nil {
+		return err
+	}
+	d.Plan.Steps[len(d.Plan.Steps)-1].Routine = c.geometryOf(b).routine(true)
+	return nil
 }
 
 // patchJob lays out the patches of a box: row ((g, channel), taps...), column

@@ -43,7 +43,17 @@ func (c *Convolution) place(d *dot.Builder, b box, s sumsView) error {
 	j.Body = func(e *codegen.Emitter, xs []kernel.Value) (kernel.Value, error) {
 		return e.Encode(to, e.Cast(xs[0], c.wide, to)), nil
 	}
-	return d.AddPrograms(j.Programs(c.t)...)
+	first := len(d.Plan.Steps)
+	if err := d.AddPrograms(j.Programs(c.t)...); err != nil {
+		return err
+	}
+	if routine := c.moveOnHost(j); routine != nil {
+		d.Plan.Steps[first].Routine = routine
+		for i := range d.Plan.Steps[first+1:] {
+			d.Plan.Steps[first+1+i].Covered = true
+		}
+	}
+	return nil
 }
 
 // runLanes is how many results an invocation of a GPU sums at a time where there are many: they

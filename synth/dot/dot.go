@@ -3,6 +3,7 @@ package dot
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"nxvk/ops"
@@ -180,10 +181,15 @@ func (d *Builder) sub(lower lowering.Func, in *ops.Instr, from ops.Type, src, ds
 	if p.Alias >= 0 {
 		panic("BUG: a step before a product that does nothing")
 	}
+	first := len(d.Plan.Steps)
 	d.AddPlan(p, []lowering.Ref{src}, dst)
-	last := &d.Plan.Steps[len(d.Plan.Steps)-1]
-	if len(p.Steps) == 1 && in.Ins[0].Lit == nil && len(last.Args) == 2 && last.Args[0].Ref == src && last.Args[1].Ref == dst {
-		last.Does = &lowering.Typed{Instr: in, Types: []ops.Type{from}}
+	steps := d.Plan.Steps[first:]
+	other := func(s lowering.Step) bool { return len(s.Args) != 2 || s.Args[0].Ref != src || s.Args[1].Ref != dst }
+	if in.Ins[0].Lit == nil && !slices.ContainsFunc(steps, other) {
+		steps[0].Does = &lowering.Typed{Instr: in, Types: []ops.Type{from}}
+		for i := range steps[1:] {
+			steps[i+1].Covered = true
+		}
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package dot_test
 
 import (
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	"nxvk/synth"
 	"nxvk/synth/gemm"
 	"nxvk/synth/lowering"
+	"nxvk/synth/synthtest"
 )
 
 func matmul(d ops.DType, m, k, n int) (*ops.Instr, []ops.Type) {
@@ -108,5 +111,36 @@ func TestDotFewVectors(t *testing.T) {
 		if len(p.Steps) > 2 {
 			t.Errorf("%d vectors: %d steps", vectors, len(p.Steps))
 		}
+	}
+}
+
+// The host has routines for all steps of a product on a processor, whatever the sizes of its operands: those that the
+// kernels convert in two parts, too.
+func TestRoutinesOfAnySize(t *testing.T) {
+	target := *synthtest.CPU
+	target.Rounds = lowering.Twice
+	covered := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		d := []ops.DType{ops.F32, ops.BF16, ops.F16, ops.F64}[r.IntN(4)]
+		in, types := matmul(d, 1+r.IntN(70), 1+r.IntN(70), 1+r.IntN(70))
+		p, err := synth.Lower(in, types, &target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range p.Steps {
+			s := &p.Steps[i]
+			if !target.HasRoutine(s) {
+				t.Errorf("%v of %v: step %d of %d has no routine", in, types, i, len(p.Steps))
+			}
+			if s.Covered {
+				if covered++; i == 0 || p.Steps[i-1].Does == nil || !slices.Equal(p.Steps[i-1].Args, s.Args) {
+					t.Errorf("%v of %v: nothing covers step %d", in, types, i)
+				}
+			}
+		}
+	}
+	if covered == 0 {
+		t.Error("no conversion had two parts")
 	}
 }

@@ -8,11 +8,13 @@ import (
 	blas "gonum.org/v1/gonum/blas/gonum"
 
 	"nxvk/fallback/sched"
+	"nxvk/synth/gemm/tiles"
 )
 
 // The host computes a block of results at a time: blockTall rows by blockWide columns, from
 // blockDeep rows of B, which it packs. So sums stay in the first cache and B in the second. Each
-// sum is in the order of k.
+// sum is in the order of k. Where there are few columns, a block is taller, since columns of B that lie one after
+// the other are packed once for each block.
 const (
 	blockTall = 32
 	blockWide = 512
@@ -44,7 +46,7 @@ func blocksOnHost[T element](s *hostStep[T]) (products int) {
 	for _, b := range list {
 		products += b.rows * b.cols * k
 	}
-	list = split(list)
+	list = split(list, int(s.grid[2]))
 	count := len(list) * int(s.grid[2])
 	s.worker.For(count, 1, func(w *sched.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -57,15 +59,31 @@ func blocksOnHost[T element](s *hostStep[T]) (products int) {
 // box is a part of the results of a product.
 type box struct{ row, col, rows, cols int }
 
-// split makes boxes of at most blockTall rows of others.
-func split(list []box) (out []box) {
+// split makes boxes of others whose sums have room, in as many batches: some for each processor where there are rows
+// enough.
+func split(list []box, batches int) (out []box) {
+	rows := 0
 	for _, b := range list {
-		for at := 0; at < b.rows; at += blockTall {
-			out = append(out, box{b.row + at, b.col, min(blockTall, b.rows-at), b.cols})
+		rows += b.rows * batches
+	}
+	share := max(blockTall, rows/(boxesEach*sched.Processors()))
+	for _, b := range list {
+		tall := max(1, min(share, blockTall*blockWide/(ceil(b.cols, widestTile)*widestTile)))
+		for at := 0; at < b.rows; at += tall {
+			out = append(out, box{b.row + at, b.col, min(tall, b.rows-at), b.cols})
 		}
 	}
 	return out
 }
+
+// widestTile is how many columns a tile has at most.
+const widestTile = tiles.Bytes / 4
+
+// packedRows is from how many rows on it pays to pack rows of B for tiles.
+const packedRows = 8
+
+// boxesEach is how many boxes a processor should have at least, so that all end about at the same time.
+const boxesEach = 4
 
 // block computes the results of a box of a batch.
 func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
@@ -82,9 +100,15 @@ func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
 	r := rooms.Get().(*room)
 	defer rooms.Put(r)
 	room := unsafe.Slice((*T)(unsafe.Pointer(r)), len(r))
-	sums, packed := room[:x.rows*x.cols], room[blockTall*blockWide:]
+	if sum := tiles.Of[T](); sum != nil && x.rows >= tiles.Rows && (colB != 1 || x.rows >= packedRows) {
+		t := &tiledBox[T]{box: x, sum: sum, k: k, a: a, b: b, rowA: rowA, colA: colA, rowB: rowB, colB: colB}
+		t.run(w, room)
+		t.store(c, p[10], p[11])
+		return
+	}
+	sums, packed := room[:x.rows*x.cols], room[sumsRoom:]
 	clear(sums)
-	add := axpyOf[T]()
+	add := Axpy[T]()
 	for from := 0; from < k; from += blockDeep {
 		deep, rows, step := min(blockDeep, k-from), b[from*rowB:], rowB
 		if colB != 1 {
@@ -107,23 +131,32 @@ func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
 }
 
 // room is for the sums of a box and for rows of B, of elements of up to 8 bytes.
-type room [(blockTall + blockDeep) * blockWide]uint64
+type room [sumsRoom + blockDeep*blockWide]uint64
+
+// sumsRoom is how many sums a box has at most. Tiles at its edges are whole.
+const sumsRoom = (blockTall + tiles.Rows) * blockWide
 
 var rooms = sync.Pool{New: func() any { return new(room) }}
 
 // pack gathers columns of a matrix as k rows.
 func pack[T element](to, from []T, k, cols, row, col int) {
-	for j := range cols {
+	const together = 8 // columns, so that what is written in turn lies together
+	for first := 0; first < cols; first += together {
+		n := min(together, cols-first)
 		for i := range k {
-			to[i*cols+j] = from[i*row+j*col]
+			line, at := to[i*cols+first:][:n], i*row+first*col
+			for j := range line {
+				line[j] = from[at]
+				at += col
+			}
 		}
 	}
 }
 
-// axpyOf returns what adds a multiple of x to y, element by element. gonum's assembly rounds the
+// Axpy returns what adds a multiple of x to y, element by element. gonum's assembly rounds the
 // product and then the sum; its code in Go might round once where an architecture has an
 // instruction for that. gonum adds no multiple by zero, which would be NaN of an infinity.
-func axpyOf[T element]() func(alpha T, x, y []T) {
+func Axpy[T element]() func(alpha T, x, y []T) {
 	if runtime.GOARCH != "amd64" {
 		return axpy[T]
 	}

@@ -38,6 +38,28 @@ type HostCode struct {
 	}
 }
 
+// Routine is hand-written code for one step of a plan, with the bits of its kernel. It gets the buffers of the step.
+type Routine struct {
+	Run    func(w *sched.Worker, buffers [][]byte)
+	Rounds Rounding // of its multiply-adds; Unlike where it has none
+}
+
+// Routine returns what carries out a step on the host by hand-written code, with the bits of the device; nil where
+// nothing does, or another step or instruction.
+func (t *Target) Routine(s *Step) *Routine {
+	if r := s.Routine; r != nil && t.CPU && t.Rounds != Unlike && (r.Rounds == Unlike || r.Rounds == t.Rounds) {
+		return r
+	}
+	return nil
+}
+
+// HasRoutine reports whether the host has hand-written code for a step, which is quicker than the device.
+func (t *Target) HasRoutine(s *Step) bool {
+	return s.Covered || s.Does != nil || t.Routine(s) != nil || s.Kernel.hasRoutine()
+}
+
+func (k *Kernel) hasRoutine() bool { return k.Host != nil && k.Host.Routine != nil }
+
 // OnHost returns a function that executes a kernel on the host with the bits of the
 // device, or nil if the host cannot.
 func (t *Target) OnHost(k *Kernel) Host {

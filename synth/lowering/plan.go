@@ -77,6 +77,12 @@ type Step struct {
 	// Does is the instruction that the step carries out, from its first buffer to its second, where
 	// it moves or converts a whole operand. It is nil for any other step.
 	Does *Typed
+	// Routine carries out the step on the host, where the kernel alone does not tell what the step does. It is nil
+	// where there is none.
+	Routine *Routine
+	// Covered says that on the host the step before includes this one, by what it Does or by a Routine that rounds no
+	// multiply-add.
+	Covered bool
 }
 
 // Typed is an instruction with the types of its operands.

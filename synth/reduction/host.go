@@ -8,23 +8,27 @@ import (
 	"nxvk/synth/codegen"
 	"nxvk/synth/lowering"
 	"nxvk/synth/scalar"
+	"nxvk/synth/stored"
 	"nxvk/synth/strided"
 )
 
 // The kernel of a processor that sums rows loads fours that lie a round apart, one for each lane
 // of a vector, which a driver turns into single loads, and it takes narrow elements out of words. The host
-// sums the same rows, or columns, in the same order (see Job) as they lie in memory.
+// sums the same rows, or columns, in the same order (see Job) as they lie in memory. So it is with products of rows.
 
-// hostSum says of what the host can carry out the kernels of a sum.
-type hostSum struct{ from, compute, to ops.DType }
+// hostSum says of what the host can carry out the kernels of a sum, or with times of a product.
+type hostSum struct {
+	from, compute, to ops.DType
+	times             bool
+}
 
 // hostSumOf is nil where there is nothing for the host.
 func hostSumOf(in *ops.Instr, from, compute, to ops.DType) *hostSum {
 	wide := compute.Wide()
-	if narrow := from == ops.BF16 || from == ops.F16; in.Op != ops.Sum || to != from || from != wide && !narrow || wide != ops.F32 && wide != ops.F64 {
+	if in.Op != ops.Sum && in.Op != ops.Product || to != from || !stored.Computes(from, wide) || wide != ops.F32 && wide != ops.F64 {
 		return nil
 	}
-	return &hostSum{from, wide, to}
+	return &hostSum{from, wide, to, in.Op == ops.Product}
 }
 
 // routine carries out the kernel of a pass, nil where the host cannot: it adds up rows, or columns, as they
@@ -38,7 +42,7 @@ func (j *Job) routine(p *codegen.Program) (of lowering.Host, what string) {
 	if !j.Last {
 		to = h.compute
 	}
-	s := hostPass{from: h.from, to: to, last: j.Last, apart: 1}
+	s := hostPass{from: h.from, to: to, last: j.Last, times: h.times, apart: 1}
 	if j.Ins[0].Way == columns {
 		s.apart = strided.Lanes
 	}
@@ -65,6 +69,7 @@ type hostPass struct {
 	from, to ops.DType
 	columns  bool
 	last     bool
+	times    bool
 	apart    int // what the number of elements between rows is divided by
 }
 
@@ -77,8 +82,9 @@ const (
 
 // rows are those of a dispatch on the host.
 type rows[T float32 | float64] struct {
-	from         elements[T]
-	to           results[T]
+	operator[T]
+	from         stored.Elements[T]
+	to           stored.Results[T]
 	parts, fours int
 	count        int // elements of a row
 	stride       int // between rows
@@ -88,7 +94,7 @@ type rows[T float32 | float64] struct {
 func sum[T float32 | float64](w *sched.Worker, s *hostPass, buffers [][]byte, push []byte) int {
 	number := func(i int) int { return int(binary.LittleEndian.Uint32(push[4*i:])) }
 	units := number(0)
-	r := rows[T]{from: elementsOf[T](s.from, buffers[0]), to: resultsOf[T](s.to, buffers[1]), parts: number(1), fours: number(3), count: number(4), stride: number(7)}
+	r := rows[T]{operator: operatorOf[T](s.times), from: stored.ElementsOf[T](s.from, buffers[0]), to: stored.ResultsOf[T](s.to, buffers[1]), parts: number(1), fours: number(3), count: number(4), stride: number(7)}
 	if s.columns {
 		c := &sums[T]{rows: r, kept: number(5)}
 		c.stride = number(8) * s.apart
@@ -119,18 +125,8 @@ const partsAtOnce = 128
 func (r *rows[T]) sumWhole(w *sched.Worker, lo, hi int) {
 	left, room := sumTurn, make([]T, r.count)
 	for row := lo; row < hi; row++ {
-		from := r.from.get(row*r.stride, room)
-		var l [strided.Lanes]T
-		for ; len(from) >= strided.Lanes; from = from[strided.Lanes:] {
-			l[0] += from[0]
-			l[1] += from[1]
-			l[2] += from[2]
-			l[3] += from[3]
-		}
-		for lane, x := range from {
-			l[lane] += x
-		}
-		r.to.put(row, (l[0]+l[1])+(l[2]+l[3]))
+		from := r.from.Get(row*r.stride, room)
+		r.to.Put(row, r.whole(from))
 		if left -= r.count; left <= 0 {
 			w.Check()
 			left = sumTurn
@@ -140,13 +136,13 @@ func (r *rows[T]) sumWhole(w *sched.Worker, lo, hi int) {
 
 // sumParts sums parts of a row from first on, as many as acc has lanes for.
 func (r *rows[T]) sumParts(w *sched.Worker, acc []T, row, first int) {
-	clear(acc)
+	r.begin(acc)
 	var room [partsAtOnce * strided.Lanes]T
 	end := first + len(acc)/strided.Lanes
-	from := func(at, n int) []T { return r.from.get(row*r.stride+at, room[:n]) }
+	from := func(at, n int) []T { return r.from.Get(row*r.stride+at, room[:n]) }
 	step, at, left := r.parts*strided.Lanes, first*strided.Lanes, sumTurn
 	for range r.fours / r.parts {
-		addTo(acc, from(at, len(acc)))
+		r.fold(acc, from(at, len(acc)))
 		if at, left = at+step, left-len(acc); left <= 0 {
 			w.Check()
 			left = sumTurn
@@ -154,28 +150,13 @@ func (r *rows[T]) sumParts(w *sched.Worker, acc []T, row, first int) {
 	}
 	last := r.fours % r.parts // has the elements after the last whole four
 	if more := min(end, last); more > first {
-		addTo(acc, from(at, (more-first)*strided.Lanes))
+		r.fold(acc, from(at, (more-first)*strided.Lanes))
 	}
 	if first <= last && last < end {
-		addTo(acc[(last-first)*strided.Lanes:], from(r.fours*strided.Lanes, r.count-r.fours*strided.Lanes))
+		r.fold(acc[(last-first)*strided.Lanes:], from(r.fours*strided.Lanes, r.count-r.fours*strided.Lanes))
 	}
 	for i := range end - first {
 		l := acc[i*strided.Lanes:][:strided.Lanes]
-		r.to.put(row*r.parts+first+i, (l[0]+l[1])+(l[2]+l[3]))
-	}
-}
-
-// addTo adds elements to as many sums.
-func addTo[T float32 | float64](acc, xs []T) {
-	acc = acc[:len(xs)]
-	for len(xs) >= 4 {
-		acc[0] += xs[0]
-		acc[1] += xs[1]
-		acc[2] += xs[2]
-		acc[3] += xs[3]
-		acc, xs = acc[4:], xs[4:]
-	}
-	for i, x := range xs {
-		acc[i] += x
+		r.to.Put(row*r.parts+first+i, r.join([strided.Lanes]T(l)))
 	}
 }

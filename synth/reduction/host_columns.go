@@ -37,9 +37,9 @@ func (c *sums[T]) sum(w *sched.Worker) int {
 func (c *sums[T]) sumBlock(w *sched.Worker, lanes *[strided.Lanes][columnsAtOnce]T, room []T, part, first int) {
 	n, left := len(room), sumTurn
 	for lane := range lanes {
-		clear(lanes[lane][:n])
+		c.begin(lanes[lane][:n])
 	}
-	row := func(lane, r int) { addTo(lanes[lane][:n], c.from.get(r*c.stride+first, room)) }
+	row := func(lane, r int) { c.fold(lanes[lane][:n], c.from.Get(r*c.stride+first, room)) }
 	for four := part; four < c.fours; four += c.parts {
 		for lane := range strided.Lanes {
 			row(lane, four*strided.Lanes+lane)
@@ -55,6 +55,6 @@ func (c *sums[T]) sumBlock(w *sched.Worker, lanes *[strided.Lanes][columnsAtOnce
 		}
 	}
 	for i := range n {
-		c.to.put((first+i)*c.parts+part, (lanes[0][i]+lanes[1][i])+(lanes[2][i]+lanes[3][i]))
+		c.to.Put((first+i)*c.parts+part, c.join([strided.Lanes]T{lanes[0][i], lanes[1][i], lanes[2][i], lanes[3][i]}))
 	}
 }

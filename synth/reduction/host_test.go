@@ -39,11 +39,12 @@ func floats(r *rand.Rand, d ops.DType, n int) (b []byte) {
 	return append(b, make([]byte, 8)...)
 }
 
-// The host sums rows and columns with the bits of their kernels, in one pass or several.
+// The host adds up or multiplies rows and columns with the bits of their kernels, in one pass or several.
 func TestSumsOnHost(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 3))
 	passes := 0
-	for range 120 {
+	for range 200 {
+		op := []ops.Op{ops.Sum, ops.Product}[r.IntN(2)]
 		d := []ops.DType{ops.F32, ops.F64, ops.BF16, ops.F16}[r.IntN(4)]
 		rows, n := 1+int(r.Float64()*r.Float64()*300), 2+int(r.Float64()*r.Float64()*r.Float64()*30000)
 		if rows*n > 1<<20 {
@@ -53,7 +54,7 @@ func TestSumsOnHost(t *testing.T) {
 		if r.IntN(2) == 0 && rows > 1 {
 			axis, shape = 0, []int{n, rows}
 		}
-		in := synthtest.Instr(ops.Sum, synthtest.Type(d, rows), []int{axis}, []int{0})
+		in := synthtest.Instr(op, synthtest.Type(d, rows), []int{axis}, []int{0})
 		in.Ins = []ops.Operand{{ID: 1}}
 		p, err := reduction.Lower(in, []ops.Type{synthtest.Type(d, shape...)}, synthtest.CPU)
 		if err != nil {
@@ -88,7 +89,7 @@ func TestNoRoutine(t *testing.T) {
 		op   ops.Op
 		of   ops.DType
 		axis int
-	}{{ops.ReduceMax, ops.F32, 1}, {ops.Product, ops.F32, 0}, {ops.ReduceMax, ops.BF16, 1}, {ops.Sum, ops.S32, 1}} {
+	}{{ops.ReduceMax, ops.F32, 1}, {ops.Product, ops.S32, 0}, {ops.ReduceMax, ops.BF16, 1}, {ops.Sum, ops.S32, 1}} {
 		in := synthtest.Instr(c.op, synthtest.Type(c.of, 50), []int{c.axis}, []int{0})
 		in.Ins = []ops.Operand{{ID: 1}}
 		p, err := reduction.Lower(in, []ops.Type{synthtest.Type(c.of, 50, 50)}, synthtest.CPU)

@@ -188,7 +188,7 @@ func (j *Job) pass(t *lowering.Target, temp int) (*codegen.Program, *Job) {
 	}
 	rest := &Job{Key: j.Key, Folds: j.Folds, Finish: j.Finish}
 	if h := j.onHost; h != nil {
-		rest.onHost = &hostSum{h.compute, h.compute, h.to}
+		rest.onHost = &hostSum{h.compute, h.compute, h.to, h.times}
 	}
 	rest.Layout = strided.Reduction{Kept: []int{k}, Reduced: []int{n}, KeptAt: strided.View{Strides: []int{n}}, ReducedAt: strided.View{Strides: []int{1}}}
 	rest.Kept, rest.Reduced = rest.Layout.Kept, rest.Layout.Reduced

@@ -13,16 +13,16 @@ func (c *Code) prim(in *kernel.Inst) op {
 	from := c.k.Types[in.Args[0]]
 	switch in.Prim {
 	case scalar.Convert:
+		if from == scalar.I32 && t == scalar.F32 {
+			return convertInt32(d, in.Args)
+		}
 		return conversions[from](t, d, in.Args[0])
 	case scalar.Eq, scalar.Ne, scalar.Lt, scalar.Le:
 		return comparisons[from][in.Prim](d, in.Args)
 	case scalar.Fma:
 		return c.mulAdd(in, t)
 	case scalar.Select, scalar.Bitcast:
-		if is32(t) {
-			return moves[uint32](in)
-		}
-		return moves[uint64](in)
+		return move(in, is32(t))
 	case scalar.FindMSB, scalar.BitCount, scalar.Lo, scalar.Hi, scalar.Pack, scalar.PackHalf, scalar.UnpackHalf, scalar.RoundHalf, scalar.AndB, scalar.OrB, scalar.NotB:
 		return special[in.Prim](d, in.Args)
 	}
@@ -54,32 +54,54 @@ func shift[T any](loop func(d, x []T, y []uint32)) binder {
 	}
 }
 
-// moves readies what moves bits of a width.
-func moves[T word](in *kernel.Inst) op {
-	if in.Prim == scalar.Bitcast {
-		return one(same[T])(in.Res[0], in.Args)
+// Operations that are not by type. A processor may have others, see vector_amd64.go.
+var (
+	copy32, copy64     = one(same[uint32]), one(same[uint64])
+	choose32, choose64 = choosing[uint32](), choosing[uint64]()
+	mulAdd32, mulAdd64 = three(mulAdd[float32]), three(mulAdd[float64])
+	convertInt32       = one(cast[float32, int32])
+)
+
+// move readies what moves bits of a width.
+func move(in *kernel.Inst, is32 bool) op {
+	bind := choose64
+	switch {
+	case in.Prim == scalar.Bitcast && is32:
+		bind = copy32
+	case in.Prim == scalar.Bitcast:
+		bind = copy64
+	case is32:
+		bind = choose32
 	}
-	d, where, x, y := in.Res[0], in.Args[0], in.Args[1], in.Args[2]
-	return func(m *machine) { choose(column[T](m, d), column[uint32](m, where), column[T](m, x), column[T](m, y)) }
+	return bind(in.Res[0], in.Args)
+}
+
+func choosing[T word]() binder {
+	return func(d kernel.Value, args []kernel.Value) op {
+		where, x, y := args[0], args[1], args[2]
+		return func(m *machine) { choose(column[T](m, d), column[uint32](m, where), column[T](m, x), column[T](m, y)) }
+	}
 }
 
 // mulAdd readies a multiply-add, which rounds as the device's does.
 func (c *Code) mulAdd(in *kernel.Inst, t scalar.Type) op {
-	if t == scalar.F32 {
-		if c.fused {
-			return three(in, fused32)
-		}
-		return three(in, mulAdd[float32])
+	bind := mulAdd64
+	switch {
+	case t == scalar.F32 && c.fused:
+		bind = three(fused32)
+	case t == scalar.F32:
+		bind = mulAdd32
+	case c.fused:
+		bind = three(fused64)
 	}
-	if c.fused {
-		return three(in, fused64)
-	}
-	return three(in, mulAdd[float64])
+	return bind(in.Res[0], in.Args)
 }
 
-func three[T any](in *kernel.Inst, loop func(d, x, y, z []T)) op {
-	d, x, y, z := in.Res[0], in.Args[0], in.Args[1], in.Args[2]
-	return func(m *machine) { loop(column[T](m, d), column[T](m, x), column[T](m, y), column[T](m, z)) }
+func three[T any](loop func(d, x, y, z []T)) binder {
+	return func(d kernel.Value, args []kernel.Value) op {
+		x, y, z := args[0], args[1], args[2]
+		return func(m *machine) { loop(column[T](m, d), column[T](m, x), column[T](m, y), column[T](m, z)) }
+	}
 }
 
 func fused32(d, x, y, z []float32) {

@@ -224,7 +224,7 @@ func TestContest(t *testing.T) {
 	if *full {
 		count = 400
 	}
-	cases, err := sweep.Draw(sweep.Options{Seed: 15, Count: count, Family: "unary,functions,broadcast,rows,scan,window,fft,dot64", MaxBytes: 1 << 17})
+	cases, err := sweep.Draw(sweep.Options{Seed: 15, Count: count, Family: "unary,functions,binary,broadcast,rows,scan,window,fft,conv,conv16,dot,dot16,dot64", MaxBytes: 1 << 17})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,9 @@ func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (w
 		return queue.ForDevice, nil
 	}
 	measured := dp.measures(w, p)
-	if measured && !f.Idle() {
-		if f.Flush(); !f.Idle() {
-			f.Throttle(func() { dp.cfg.Resume(q) })
-			return queue.ForDevice, nil
+	if measured {
+		if wait := dp.Awaits(q); wait != 0 {
+			return wait, nil
 		}
 	}
 	updated := dp.updates(q, w, p)

@@ -109,7 +109,7 @@ func (dp *Dispatcher[Q]) hostSteps(w *placement.Work, p *kernels.Plan, outs, tem
 		if err != nil {
 			return nil, 0, err
 		}
-		steps[i] = hostStep{k: p.Kernels[i], does: s.Does, push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
+		steps[i] = hostStep{k: p.Kernels[i], does: s.Does, routine: dp.cfg.Kernels.Routine(s), covered: s.Covered, push: slices.Clone(push), grid: s.Grid, buffers: make([][]byte, len(s.Args))}
 		for k, a := range s.Args {
 			if a.Ref.Kind == synth.CheckWord {
 				steps[i].buffers[k] = target.Whole(words[a.Ref.Index])
@@ -117,7 +117,7 @@ func (dp *Dispatcher[Q]) hostSteps(w *placement.Work, p *kernels.Plan, outs, tem
 			}
 			steps[i].buffers[k] = target.Whole(placement.Resolve(a.Ref, w.Args, outs, temps).Host)[a.Offset:]
 		}
-		cost += kernels.StepCost(s)
+		cost += dp.cfg.Kernels.StepCost(s)
 	}
 	return steps, cost, nil
 }
@@ -125,7 +125,9 @@ func (dp *Dispatcher[Q]) hostSteps(w *placement.Work, p *kernels.Plan, outs, tem
 // hostStep is a step that the host carries out.
 type hostStep struct {
 	k       *kernels.Kernel
-	does    *synth.Typed // by a routine of its own
+	does    *synth.Typed   // by a routine of package fallback
+	routine *synth.Routine // by that of the step
+	covered bool           // the step before has carried it out
 	buffers [][]byte
 	push    []byte
 	grid    [3]uint32
@@ -134,7 +136,16 @@ type hostStep struct {
 
 // run carries out the step.
 func (s *hostStep) run(by *sched.Worker) error {
-	if s.does == nil {
+	for _, b := range s.buffers {
+		s.ran += len(b) / 4
+	}
+	switch {
+	case s.covered:
+		return nil
+	case s.routine != nil:
+		s.routine.Run(by, s.buffers)
+		return nil
+	case s.does == nil:
 		s.ran = s.k.Interpret(by, s.buffers, s.push, s.grid)
 		return nil
 	}

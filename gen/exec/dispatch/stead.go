@@ -35,7 +35,7 @@ func (dp *Dispatcher[Q]) OnHost(body []kernels.Instr, p *synth.Plan) bool {
 	case len(body) > 1:
 		return placement.Divides(body)
 	}
-	return placement.InStead(body[0].Instr, body[0].Types) >= placement.Alone || kernels.HasRoutines(p)
+	return placement.InStead(body[0].Instr, body[0].Types) >= placement.Alone || dp.cfg.Kernels.HasRoutines(p)
 }
 
 // standIn has the host compute work by the routine of its operation, in the device's stead. p is
@@ -123,7 +123,42 @@ func (dp *Dispatcher[Q]) next(w *placement.Work, p *kernels.Plan) kernels.Way {
 	if !ok {
 		return kernels.ByDevice
 	}
-	return p.Contest.Next(cost)
+	return p.Contest.Next(kernels.Chances{kernels.ByHost: max(1, cost)})
+}
+
+// GoesApart reports whether the instructions of a fusion are carried out one by one, since a processor is sooner done so
+// or that is to be measured. Values that only they need must have room.
+func (dp *Dispatcher[Q]) GoesApart(q Q, w *placement.Work, p *kernels.Plan) bool {
+	if !dp.Stead || len(w.Fusion.Body) < 2 || dp.cfg.Kernels.Cold(p) {
+		return false
+	}
+	cost, bytes := w.Fusion.Apart(placement.HostCost)
+	if !dp.cfg.Session(q).Fits(bytes) {
+		return false
+	}
+	chances := kernels.Chances{kernels.Apart: max(1, cost)}
+	if cost, ok := dp.cfg.Kernels.Contestable(p); ok {
+		chances[kernels.ByHost] = max(1, cost)
+	}
+	return p.Contest.Next(chances) == kernels.Apart
+}
+
+// Measures reports whether it is to be measured how long the instructions of a fusion take one by one.
+func (dp *Dispatcher[Q]) Measures(p *kernels.Plan) bool {
+	return dp.Stead && p.Contest.Wants(kernels.Apart)
+}
+
+// Awaits waits until the device has nothing of a queue.
+func (dp *Dispatcher[Q]) Awaits(q Q) queue.Wait {
+	f := dp.cfg.Feed(q)
+	if !f.Idle() {
+		f.Flush()
+	}
+	if f.Idle() {
+		return 0
+	}
+	f.Throttle(func() { dp.cfg.Resume(q) })
+	return queue.ForDevice
 }
 
 // measures reports whether what the device takes for a plan is to be measured.

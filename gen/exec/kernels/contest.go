@@ -3,58 +3,119 @@ package kernels
 import "time"
 
 // Where the device is a processor, its driver's code is not always the quickest way to the bits of a
-// kernel: llvmpipe computes f64 and narrow types slowly, and a kernel of few invocations on one core. So
-// the host and the device both carry out a plan a few times, and the least time decides who does it from
-// then on. Both give the same bits, so nothing else depends on it.
+// kernel: llvmpipe computes f64 and narrow types slowly, and a kernel of few invocations on one core. A fusion saves
+// passes over memory, but its instructions alone may have routines of the host. So each way carries out a plan a few
+// times, and the least time decides who does it from then on. All give the same bits, so nothing else depends on it.
+//
+// Times are taken on a machine that does other things, too. So a way that has lost is tried again, ever more rarely: what
+// that costs stays below a small part of all runs, and no choice is wrong for ever.
 
-// Way is one of two ways to carry out a plan.
+// Way is one of the ways to carry out a plan.
 type Way uint8
 
 // The ways.
 const (
-	ByHost Way = iota
-	ByDevice
+	ByHost   Way = iota // the host executes the kernels, or the routine of the instruction
+	ByDevice            // the device executes the kernels
+	Apart               // the instructions of a fusion one by one, each by its own quickest way
+	ways
 )
 
-// contestRuns is how often each way is measured, and Trials how often a plan is carried out meanwhile.
-const (
-	contestRuns = 3
-	Trials      = 2 * contestRuns
-)
+// needed is how often each way is measured at first. The instructions of a fusion have contests of their own, which end
+// meanwhile.
+var needed = [ways]int{ByHost: few, ByDevice: few, Apart: 8}
+
+// Trials is how often a plan is carried out until all ways are measured.
+const Trials = 14
 
 // hostRate is at least how long the host takes for an elementary operation of an estimate, in ns. Where the
-// device takes less for all of a plan, the host has no chance and is not tried.
+// device takes less for all of a plan, another way has no chance and is not tried.
 const hostRate = 0.05
 
-// Contest has the least times that two ways have taken for one plan.
+// A way whose first few times are all more than hopeless times the least time is not measured further at first. A way
+// that has lost is tried again after so many runs that it costs about a retryShare-th of their time, and after twice as
+// many each time.
+const (
+	few        = 3
+	hopeless   = 4
+	retryShare = 64
+	mostWait   = 1 << 20
+)
+
+// Chances has for each way but the device what it does, in elementary operations; 0 for a way that there is not.
+type Chances [ways]float64
+
+// Contest has the least times that the ways have taken for one plan.
 type Contest struct {
-	least [2]time.Duration
-	runs  [2]int
+	least  [ways]time.Duration
+	runs   [ways]int
+	wait   [ways]int // runs until a way that has lost is tried again
+	waited [ways]int // how long that was last
+	trying bool      // try is measured again
+	try    Way
 }
 
-// Next returns the way to go. The ways take turns until both are measured. cost is what the host does, in
-// elementary operations.
-func (c *Contest) Next(cost float64) Way {
-	host, device := c.runs[ByHost], c.runs[ByDevice]
-	switch {
-	case device > 0 && host == 0 && hostRate*cost > float64(c.least[ByDevice]):
-		return ByDevice
-	case c.Decided():
-		if c.least[ByHost] < c.least[ByDevice] {
-			return ByHost
-		}
-		return ByDevice
-	case host < contestRuns && 0 < device && host <= device || device == contestRuns:
-		return ByHost
+// Next returns the way to go. The ways take turns until all are measured.
+func (c *Contest) Next(chances Chances) Way {
+	chances[ByDevice] = 1
+	if c.trying && chances[c.try] > 0 {
+		return c.try
 	}
-	return ByDevice
+	next, open := ByDevice, false
+	for _, by := range []Way{ByDevice, ByHost, Apart} {
+		if c.open(by, &chances) && (!open || c.runs[by] < c.runs[next]) {
+			next, open = by, true
+		}
+	}
+	if open {
+		return next
+	}
+	best := c.best(&chances)
+	for by := range ways {
+		if by == best || chances[by] == 0 || c.runs[by] == 0 {
+			continue
+		}
+		if c.wait[by]--; c.wait[by] < 0 && !c.trying {
+			first := 1 + int(min(mostWait, retryShare*float64(c.least[by])/float64(max(1, c.least[best]))))
+			if c.wait[by] = min(mostWait, max(first, 2*c.waited[by])); c.waited[by] > 0 {
+				c.trying, c.try = true, by
+			}
+			c.waited[by] = c.wait[by]
+		}
+	}
+	if c.trying && chances[c.try] > 0 {
+		return c.try
+	}
+	return best
 }
 
-// Decided reports whether both ways are measured.
-func (c *Contest) Decided() bool { return min(c.runs[ByHost], c.runs[ByDevice]) >= contestRuns }
+// open reports whether a way is to be measured further.
+func (c *Contest) open(by Way, chances *Chances) bool {
+	cost, best := chances[by], c.least[c.best(chances)]
+	switch {
+	case cost == 0, c.runs[by] >= needed[by]:
+		return false
+	case by != ByDevice && c.runs[by] == 0:
+		return c.runs[ByDevice] == 0 || hostRate*cost <= float64(c.least[ByDevice])
+	}
+	return c.runs[by] < few || c.least[by] < hopeless*best
+}
 
-// Wants reports whether a way has not been measured often enough.
-func (c *Contest) Wants(by Way) bool { return c.runs[by] < contestRuns }
+// best is the way with the least time, the device where nothing is measured.
+func (c *Contest) best(chances *Chances) Way {
+	best := ByDevice
+	for by := range ways {
+		if chances[by] > 0 && c.runs[by] > 0 && (c.runs[best] == 0 || c.least[by] < c.least[best]) {
+			best = by
+		}
+	}
+	return best
+}
+
+// Wants reports whether a way is to be measured.
+func (c *Contest) Wants(by Way) bool {
+	return c.runs[by] < needed[by] || c.trying && c.try == by
+}
 
 // Note notes how long a way has taken.
 func (c *Contest) Note(by Way, took time.Duration) {
@@ -62,6 +123,9 @@ func (c *Contest) Note(by Way, took time.Duration) {
 		c.least[by] = took
 	}
 	c.runs[by]++
+	if c.try == by {
+		c.trying = false
+	}
 }
 
 // Contestable reports whether the host can execute all kernels of a plan, at a cost that it may try.
@@ -69,11 +133,11 @@ func (c *Cache) Contestable(p *Plan) (cost float64, ok bool) {
 	if !c.Stead || len(p.Kernels) == 0 {
 		return 0, false
 	}
-	for i, k := range p.Kernels {
-		if k.host == nil && p.Steps[i].Does == nil {
+	for i := range p.Steps {
+		if !c.interprets(p, i) {
 			return 0, false
 		}
-		cost += StepCost(&p.Steps[i])
+		cost += c.StepCost(&p.Steps[i])
 	}
 	return cost, cost <= longestStep
 }

@@ -6,47 +6,91 @@ import (
 	"time"
 )
 
-// A contest measures both ways equally often and then keeps to the one with the least time, whatever the
-// times are and whoever measured first.
+// hour is the time of a way that is not measured.
+const hour = time.Hour
+
+// A contest measures all ways that there are and then keeps to the one with the least time, whatever the times are and
+// whoever measured first.
 func TestContest(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 18))
 		var c Contest
-		least := [2]time.Duration{time.Hour, time.Hour}
+		chances := Chances{ByHost: float64(r.IntN(2)), Apart: float64(r.IntN(2))}
+		least := [ways]time.Duration{hour, hour, hour}
 		note := func(by Way) {
-			took := time.Duration(1 + r.IntN(1000))
+			took := time.Duration(1000 + r.IntN(1000))
 			least[by] = min(least[by], took)
 			c.Note(by, took)
 		}
-		for range r.IntN(2 * contestRuns) {
-			note(ByHost) // while it was cold
-		}
-		for k := 0; !c.Decided(); k++ {
-			if k > Trials {
-				t.Fatalf("seed %d: undecided after %d runs: %+v", seed, k, c)
+		if chances[ByHost] > 0 {
+			for range r.IntN(6) {
+				note(ByHost) // while it was cold
 			}
-			note(c.Next(1))
+		}
+		for range Trials {
+			note(c.Next(chances))
 		}
 		want := ByDevice
-		if least[ByHost] < least[ByDevice] {
-			want = ByHost
+		for by, d := range least {
+			if d < least[want] {
+				want = Way(by)
+			}
 		}
-		if got := c.Next(1); got != want {
+		for by := range ways {
+			if there := by == ByDevice || chances[by] > 0; there != (c.runs[by] >= needed[by]) {
+				t.Errorf("seed %d: way %d of %v has been measured %d times", seed, by, chances, c.runs[by])
+			}
+		}
+		if got := c.Next(chances); got != want {
 			t.Errorf("seed %d: way %d of %+v, want %d", seed, got, c, want)
 		}
 	}
 }
 
-// The host is not tried where it would take much longer than the device did.
+// The host is not tried where it would take much longer than the device did, and a way that turns out to take much longer
+// is tried a few times.
 func TestContestWithoutChance(t *testing.T) {
 	var c Contest
 	for k := range 2 * Trials {
-		if by := c.Next(1e9); by != ByDevice {
-			t.Fatalf("run %d is the host's", k)
+		by := c.Next(Chances{ByHost: 1e9, Apart: 1})
+		if by == ByHost || by == Apart && k >= 2*few {
+			t.Fatalf("run %d goes way %d", k, by)
 		}
-		c.Note(ByDevice, time.Millisecond)
+		took := time.Millisecond
+		if by == Apart {
+			took *= 10
+		}
+		c.Note(by, took)
 	}
 	if c.Wants(ByDevice) {
 		t.Error("the device is still measured")
+	}
+}
+
+// A way that looked slow while the machine was busy is found to be the quickest later, and all attempts with slow ways
+// cost little.
+func TestContestHeals(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 19))
+		var times [ways]time.Duration
+		for by := range times {
+			times[by] = time.Duration(1000 * (1 + r.IntN(50)))
+		}
+		var c Contest
+		all, useful, best := time.Duration(0), time.Duration(0), min(times[0], times[1], times[2])
+		for k := range 20000 {
+			by := c.Next(Chances{ByHost: 1, Apart: 1})
+			took := times[by]
+			if k < Trials && r.IntN(2) == 0 {
+				took *= 100
+			}
+			c.Note(by, took)
+			if k > 10000 {
+				all, useful = all+took, useful+best
+			}
+		}
+		if all > useful+useful/20 {
+			t.Errorf("seed %d: ways of %v take %v where %v is possible", seed, times, all, useful)
+		}
 	}
 }

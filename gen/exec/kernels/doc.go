@@ -13,8 +13,8 @@
 //
 // A dispatch that would take the host longer than compiling takes is compiled at once, and the host
 // interprets it meanwhile; whichever is ready first gives the result (Cache.Overtake). The host's
-// routines for products and for sums of rows are as quick as the driver's code, so those kernels are
-// compiled only where the user wants the device to compute them (Cache.RunsRoutines).
+// routines for products, convolutions and sums and products of rows are as quick as the driver's code, so those kernels
+// are compiled only where the user wants the device to compute them (Cache.RunsRoutines).
 //
 // The package refuses to know sessions, values and the order of work. A Cache is for one
 // goroutine. Start reading at Cache.Plan.

@@ -53,20 +53,28 @@ func (c *Cache) hostOf(k *synth.Kernel) synth.Host {
 }
 
 // HasRoutines reports whether the host has a routine for all steps of a plan, which sum products or
-// rows, or make the operands of these ready.
-func HasRoutines(p *synth.Plan) bool {
-	return len(p.Steps) > 0 &&
-		!slices.ContainsFunc(p.Steps, func(s synth.Step) bool { return s.Does == nil && !hasRoutine(s.Kernel) })
+// rows, or make the operands or the results of these ready. It may be called from any goroutine.
+func (c *Cache) HasRoutines(p *synth.Plan) bool {
+	return len(p.Steps) > 0 && !slices.ContainsFunc(p.Steps, func(s synth.Step) bool { return !c.target.HasRoutine(&s) })
+}
+
+// Routine returns what carries out a step on the host in place of its kernel, or nil.
+func (c *Cache) Routine(s *synth.Step) *synth.Routine { return c.target.Routine(s) }
+
+// interprets reports whether the host can carry out a step of a plan.
+func (c *Cache) interprets(p *Plan, step int) bool {
+	s := &p.Steps[step]
+	return p.Kernels[step].host != nil || s.Covered || s.Does != nil || c.target.Routine(s) != nil
 }
 
 // RunsRoutines reports whether the host carries out a plan in a processor's stead for good: by
 // routines that sum products or rows in the order of the kernels, quicker than a driver's code.
 func (c *Cache) RunsRoutines(p *Plan) bool {
-	if !c.Stead || !HasRoutines(p.Plan) {
+	if !c.Stead || !c.HasRoutines(p.Plan) {
 		return false
 	}
-	for i, k := range p.Kernels {
-		if k.host == nil && p.Steps[i].Does == nil {
+	for i := range p.Kernels {
+		if !c.interprets(p, i) {
 			return false
 		}
 	}
@@ -87,7 +95,7 @@ func (c *Cache) Cold(p *Plan) bool {
 	}
 	warm := len(c.warming) == 0
 	for i, k := range p.Kernels {
-		if k.host == nil || !k.hasRoutine() && StepCost(&p.Steps[i]) > longestStep {
+		if k.host == nil || !c.target.HasRoutine(&p.Steps[i]) && c.StepCost(&p.Steps[i]) > longestStep {
 			return false
 		}
 		warm = warm && k.warm && !Refused(k.err)
@@ -103,20 +111,19 @@ func (c *Cache) Unready(p *Plan) bool {
 
 // StepCost estimates what a step costs on the host: what its kernel does for each
 // element that it touches.
-func StepCost(s *synth.Step) float64 {
+func (c *Cache) StepCost(s *synth.Step) float64 {
 	switch {
-	case hasRoutine(s.Kernel):
-		return float64(s.Flops) / 4
+	case s.Covered:
+		return 0
 	case s.Does != nil:
 		return float64(s.Bytes) / 4
+	case c.target.Routine(s) != nil:
+		return float64(s.Bytes)/4 + float64(s.Flops)/4
+	case c.target.HasRoutine(s):
+		return float64(s.Flops) / 4
 	}
 	return float64(s.Bytes)/32*float64(s.Kernel.Size()) + float64(s.Flops)/4
 }
-
-// hasRoutine reports whether the host has code of its own for a kernel.
-func hasRoutine(k *synth.Kernel) bool { return k.Host != nil && k.Host.Routine != nil }
-
-func (k *Kernel) hasRoutine() bool { return k.Kernel != nil && hasRoutine(k.Kernel) }
 
 // Overtake has the kernels of a plan compiled where the host takes long to interpret them, and
 // calls then once the device is ready to run them at once.
@@ -145,12 +152,12 @@ func (c *Cache) Overtake(p *Plan, then func()) {
 
 // takesLong reports whether the host takes longer for a step than compiling it.
 func (c *Cache) takesLong(p *Plan) bool {
-	for i, k := range p.Kernels {
+	for i := range p.Steps {
 		limit := float64(longStep)
-		if k.hasRoutine() {
+		if c.target.HasRoutine(&p.Steps[i]) {
 			limit = longRoutine
 		}
-		if StepCost(&p.Steps[i]) > limit {
+		if c.StepCost(&p.Steps[i]) > limit {
 			return true
 		}
 	}

@@ -42,7 +42,8 @@ func InStead(in *ops.Instr, types []ops.Type) Stead {
 	case ops.Conjugate, ops.RealPart, ops.Imag:
 		return WhenCold // each part of the result is one of an operand
 	case ops.Remainder, ops.Pow:
-		return given(integers(in, types) && alike(in, types), unlessLittle(in.Outs[0].Type.Size()))
+		exact := integers(in, types) || in.Op == ops.Remainder
+		return given(exact && alike(in, types), unlessLittle(in.Outs[0].Type.Size()))
 	case ops.BroadcastTo, ops.Transpose, ops.Pad, ops.Reverse, ops.Slice, ops.PutSlice, ops.Concatenate, ops.Stack:
 		return given(moves(in, types), Sooner)
 	case ops.Gather, ops.Take, ops.TakeAlongAxis:

@@ -45,7 +45,42 @@ type Fusion struct {
 	Plan  *kernels.Plan
 	needs []synth.Needs // see needed
 
-	divided, joined *bool // see Divided and Joined
+	divided, joined *bool  // see Divided and Joined
+	apart           *apart // see Apart
+}
+
+// apart is what it takes to carry out the instructions of a fusion one by one.
+type apart struct {
+	cost  float64
+	bytes int64
+}
+
+// Apart tells what the instructions of the fusion cost one by one, by an estimate of each, and how many bytes their
+// results have. It asks once.
+func (f *Fusion) Apart(costOf func(*ops.Instr, []ops.Type) int) (cost float64, bytes int64) {
+	if f.apart == nil {
+		f.apart = &apart{}
+		for _, in := range f.instrs() {
+			f.apart.cost += float64(costOf(in.Instr, in.Types))
+			for _, r := range in.Outs {
+				f.apart.bytes += int64(r.Type.Bytes())
+			}
+		}
+	}
+	return f.apart.cost, f.apart.bytes
+}
+
+// instrs are the instructions of the fusion with the types of their operands.
+func (f *Fusion) instrs() []kernels.Instr {
+	body := make([]kernels.Instr, len(f.Body))
+	for i := range f.Body {
+		in := &f.Body[i]
+		body[i] = kernels.Instr{Instr: &in.Instr, Types: make([]ops.Type, len(in.Ins))}
+		for k, o := range in.Ins {
+			body[i].Types[k] = f.TypeOf(o)
+		}
+	}
+	return body
 }
 
 // Divided tells what divides says of the instructions of the fusion. It asks once.
@@ -60,15 +95,7 @@ func (f *Fusion) Joined(joins func([]kernels.Instr) bool) bool { return f.judged
 // judged keeps in verdict what judge says of the instructions of the fusion, with the types of their operands.
 func (f *Fusion) judged(verdict **bool, judge func([]kernels.Instr) bool) bool {
 	if *verdict == nil {
-		body := make([]kernels.Instr, len(f.Body))
-		for i := range f.Body {
-			in := &f.Body[i]
-			body[i] = kernels.Instr{Instr: &in.Instr, Types: make([]ops.Type, len(in.Ins))}
-			for k, o := range in.Ins {
-				body[i].Types[k] = f.TypeOf(o)
-			}
-		}
-		yes := judge(body)
+		yes := judge(f.instrs())
 		*verdict = &yes
 	}
 	return **verdict

@@ -84,14 +84,14 @@ func (p *Program) Usual() string {
 	return slices.Min(keys)
 }
 
-// Compiled returns for how many of them all fusions have plans, made or being made.
-func (p *Program) Compiled() (n int) {
+// Compiled returns the bodies of those whose fusions all have plans, made or being made.
+func (p *Program) Compiled() (list []*Block) {
 	for _, t := range p.specializations {
 		if t.Body != nil {
-			n++
+			list = append(list, t.Body)
 		}
 	}
-	return n
+	return list
 }
 
 // Specialized returns how many specializations the program has.

@@ -1,0 +1,31 @@
+package tiles
+
+import "golang.org/x/sys/cpu"
+
+// Of returns what sums tiles of a type, nil where the processor has no instructions for it.
+func Of[T Number]() Sum[T] {
+	var sum any
+	switch any(T(0)).(type) {
+	case float32:
+		sum = Sum[float32](sumFloat32)
+	case float64:
+		sum = Sum[float64](sumFloat64)
+	case uint32:
+		sum = Sum[uint32](sumUint32)
+	default:
+		return nil
+	}
+	if f, ok := sum.(Sum[T]); ok && cpu.X86.HasAVX2 {
+		return f
+	}
+	return nil
+}
+
+//go:noescape
+func sumFloat32(k, step int, a0, a1, a2, a3, b, sums *float32)
+
+//go:noescape
+func sumFloat64(k, step int, a0, a1, a2, a3, b, sums *float64)
+
+//go:noescape
+func sumUint32(k, step int, a0, a1, a2, a3, b, sums *uint32)
