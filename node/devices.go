@@ -89,7 +89,7 @@ func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
 		return t, err
 	}
 	t, err = target.Probe(d)
-	t.Off = off | synth.Unproven
+	t.Off = off
 	c.restrict(&t)
 	return t, err
 }

@@ -24,7 +24,7 @@ type harness struct {
 // newHarness opens a device, with some passes and fusion rules disabled.
 func newHarness(device string, off synth.Rules) (*harness, error) {
 	return harnessOf(device, func(d *vulkan.Device, t synth.Target, limit int) *exectest.Driver {
-		t.Off = off | synth.Unproven
+		t.Off = off
 		return exectest.NewFor(d, t, limit)
 	})
 }

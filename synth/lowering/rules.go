@@ -57,12 +57,6 @@ const (
 	RuleAbreast
 )
 
-// Unproven are the rules that a node leaves out. With RuleAbreast, a training step of GPT-2 with twelve layers failed on an
-// H200 ("take: index -1200186572 is out of bounds", 3 of 3). The cause is not known: the plan of that step for a GPU has no
-// such kernel. A generation is as quick without the rule (803 tokens/s for 804). RuleGradients has not been measured on a
-// GPU beside the graph without it. Tests have both on.
-const Unproven = RuleAbreast | RuleGradients
-
 // RulesByName has the rules and passes by their names.
 var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
 	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal, "chains": RuleChains,

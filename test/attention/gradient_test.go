@@ -29,7 +29,7 @@ func BenchmarkGradients(b *testing.B) {
 				name string
 				off  lowering.Rules
 				fma  bool
-			}{{"kernels", lowering.RuleAbreast, false}, {"multiply-adds", lowering.RuleAbreast, true}, {"products", lowering.Unproven, false}} {
+			}{{"kernels", 0, false}, {"multiply-adds", 0, true}, {"products", lowering.RuleGradients, false}} {
 				if c.fma && typ == ops.F32 {
 					continue // as kernels
 				}
@@ -84,7 +84,7 @@ func gradients(b *testing.B, d *exectest.Driver, g *synthtest.Gradient) {
 }
 
 // gradientTiles are those that are measured, the first for what is chosen.
-var gradientTiles = []gradient.MatrixTile{{}, {Abreast: 1, Warps: 8, Rows: 32}}
+var gradientTiles = []gradient.MatrixTile{{}, {Tiles: 1, Warps: 8, Rows: 32}}
 
 // BenchmarkGradientSteps measures each kernel of a gradient on matrix hardware, by tile. Kernels read what those before have
 // given: infinities and numbers that are no normal ones can take a processor much longer.
