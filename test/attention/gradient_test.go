@@ -98,7 +98,7 @@ func BenchmarkGradientSteps(b *testing.B) {
 		r := attention.FindGradients(synthtest.NewGradient(b, ops.BF16, ops.F32, heads/8, length, size).Region(), gpu)
 		for _, tile := range gradientTiles {
 			gradient.Tile = tile
-			steps(b, d, gpu, r, fmt.Sprintf("%d/%d.%d.%d", size, tile.Abreast, tile.Warps, tile.Rows))
+			steps(b, d, gpu, r, fmt.Sprintf("%d/%d.%d.%d", size, tile.Tiles, tile.Warps, tile.Rows))
 		}
 		gradient.Tile = gradient.MatrixTile{}
 	}
