@@ -190,14 +190,18 @@ func (e *Emitter) Load(buf int, at kernel.Value, n int) []kernel.Value {
 	return vs
 }
 
-// Store is Builder.Store likewise.
+// Store is Builder.Store likewise. A shared array has words, so of a narrow element it gets the bits that memory would keep.
 func (e *Emitter) Store(buf int, at kernel.Value, vs ...kernel.Value) {
 	array, ok := e.held(buf)
 	if !ok {
 		e.Builder.Store(e.place(buf), at, vs...)
 		return
 	}
+	elem := e.Buffers[buf].Elem
 	for i, v := range vs {
+		if elem.Size() < 4 {
+			v = e.widen(elem, v)
+		}
 		e.StoreShared(array, e.elementOf(at, len(vs), i), v)
 	}
 }

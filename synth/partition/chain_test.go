@@ -69,3 +69,19 @@ func TestChainOfMatrix(t *testing.T) {
 		}
 	}
 }
+
+// TestChainOfNarrowIntegers: what a stage computes of a narrow integer is stored as memory would: without the bits that it does
+// not have.
+func TestChainOfNarrowIntegers(t *testing.T) {
+	target := synthtest.Without(synthtest.GPU, lowering.RulePointwise)
+	for _, d := range []ops.DType{ops.U8, ops.U16, ops.S8, ops.S16} {
+		g := synthtest.NewSketch(t)
+		x := g.Do(ops.Multiply, ops.U32, g.Param(ops.U32, 32), g.Num(ops.U32, 0x9e3779b9))
+		x = g.Do(ops.AsType, d, x)
+		g.Return(g.Do(ops.RightShift, d, x, g.Num(d, 3)))
+		fusions := g.Check(target, 1)
+		if n := len(fusions); n != 1 || len(fusions[0].Stages) == 0 {
+			t.Errorf("%v: %d fusions, want one with stages", d, n)
+		}
+	}
+}
