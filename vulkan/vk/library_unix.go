@@ -17,8 +17,11 @@ var libraries = map[string][]string{
 		"/usr/local/lib/libvulkan.1.dylib", "/opt/homebrew/lib/libvulkan.1.dylib"},
 }[runtime.GOOS]
 
-// openLoader opens a library and returns its vkGetInstanceProcAddr.
+// openLoader opens a library and returns its vkGetInstanceProcAddr. What the linker says of an error, it says to the
+// thread that has made it.
 func openLoader(name string) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	lib, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return 0, err
