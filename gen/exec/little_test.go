@@ -59,8 +59,83 @@ func TestLittleRandom(t *testing.T) {
 	}
 }
 
+// TestLittleIntegers: drawn operations on integers of several types, with all bits, give the bits of the host alone in one kernel, too.
+func TestLittleIntegers(t *testing.T) {
+	r, alone := newRig(t, device(t, vulkan.Options{})), newRig(t, nil)
+	r.limitHost(4096)
+	interpreted := 0
+	for seed := range uint64(fewtest.Of(300, 60)) {
+		p := integerProgram(rand.New(rand.NewPCG(seed, 23)))
+		key, q, other := fmt.Sprint(seed), r.session(), alone.session()
+		r.Define(q, key, p)
+		alone.Define(other, key, p)
+		bits := func(param ops.Type, draws *rand.Rand) []byte {
+			data := make([]byte, param.Bytes())
+			for i := range data {
+				data[i] = byte(draws.Uint32()) & byte(0-draws.IntN(3)) // a third of them is 0
+			}
+			return data
+		}
+		want := alone.drawn(other, key, p, seed, bits)
+		for range 4 {
+			before := r.exec.Counters.Interpreted
+			if got := r.drawn(q, key, p, seed, bits); !slices.EqualFunc(got, want, bytes.Equal) {
+				t.Fatalf("program %d gives %x, on the host alone %x, of %v", seed, got, want, p.Body)
+			}
+			r.Built()
+			if r.exec.Counters.Interpreted > before {
+				interpreted++
+			}
+		}
+		r.exec.End(q.Session)
+		alone.exec.End(other.Session)
+	}
+	t.Logf("%d runs had an interpreted kernel", interpreted)
+	if interpreted < 10 {
+		t.Errorf("%d runs had an interpreted kernel", interpreted)
+	}
+}
+
+// integerProgram is a program of eight operations on elements that are integers of drawn types.
+func integerProgram(r *rand.Rand) *ops.Region {
+	p := draw.NewBuilder()
+	types := []ops.DType{ops.U8, ops.U16, ops.U32, ops.U64, ops.S8, ops.S16, ops.S32, ops.S64}
+	one := func() ops.DType { return types[r.IntN(len(types))] }
+	var pool []ops.Operand
+	for range 3 {
+		pool = append(pool, p.Param(ops.Type{DType: one(), Shape: ops.Shape{3}}))
+	}
+	for len(p.Body) < 8 {
+		op := ops.Op(r.IntN(int(ops.Count)))
+		if op.Info().Kind != ops.Pointwise || op == ops.Phase { // that of integers is the client's
+			continue
+		}
+		var ins []ops.Operand
+		to := ops.U8
+		for range 1 + r.IntN(3) {
+			o := pool[max(r.IntN(len(pool)), r.IntN(len(pool)))]
+			ins, to = append(ins, o), ops.Merge(to, p.TypeOf(o).DType)
+		}
+		switch {
+		case op.Info().Compare:
+			to = ops.U8
+		case r.IntN(16) == 0:
+			to = one()
+		}
+		if outs, ok := p.Add(op, []ops.DType{to}, nil, nil, ins...); ok {
+			pool = append(pool, outs...)
+		}
+	}
+	return p.Region(pool[3:]...)
+}
+
 // whole runs a program on drawn whole numbers, and reads its results.
-func (r *rig) whole(q *Queue, key string, p *ops.Region, seed uint64) (results [][]byte) {
+func (r *rig) whole(q *Queue, key string, p *ops.Region, seed uint64) [][]byte {
+	return r.drawn(q, key, p, seed, func(param ops.Type, draws *rand.Rand) []byte { return draw.Whole(draws, param) })
+}
+
+// drawn runs a program on the elements that data draws for each parameter, and reads its results.
+func (r *rig) drawn(q *Queue, key string, p *ops.Region, seed uint64, data func(ops.Type, *rand.Rand) []byte) (results [][]byte) {
 	types, err := p.CheckProgram()
 	if err != nil {
 		r.T.Fatal(err)
@@ -69,7 +144,7 @@ func (r *rig) whole(q *Queue, key string, p *ops.Region, seed uint64) (results [
 	draws, id := rand.New(rand.NewPCG(seed, 1)), ops.ID(0)
 	for _, param := range p.Params {
 		id++
-		r.Do(q, ops.Tensor, id, param.Type, nil, ops.Operand{Lit: &ops.Literal{Type: param.Type, Data: draw.Whole(draws, param.Type)}})
+		r.Do(q, ops.Tensor, id, param.Type, nil, ops.Operand{Lit: &ops.Literal{Type: param.Type, Data: data(param.Type, draws)}})
 		ins = append(ins, ref(id))
 	}
 	var outs []ops.Result

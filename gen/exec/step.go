@@ -146,8 +146,14 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 			return wait
 		}
 	case q.failed == nil:
-		if wait, done := ip.dispatcher.Little(q, w); wait != 0 || done {
+		wait, done, err := ip.dispatcher.Little(q, w)
+		if err != nil {
+			ip.poison(q, &s.In, w.Types, err)
+		}
+		if done || err != nil {
 			ip.Counters.Instructions += uint64(len(f.Body))
+		}
+		if wait != 0 || done || err != nil {
 			return wait
 		}
 	}

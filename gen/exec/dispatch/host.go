@@ -95,25 +95,28 @@ func (dp *Dispatcher[Q]) hostResults(q Q, w *placement.Work, share bool) (mems [
 const littleLimit = 512
 
 // Little carries out a fusion that is small enough for the host by one kernel. It is not done where the instructions go
-// one by one.
-func (dp *Dispatcher[Q]) Little(q Q, w *placement.Work) (wait queue.Wait, done bool) {
+// one by one: where the host has no such kernel, or there is too little memory for all results at once.
+func (dp *Dispatcher[Q]) Little(q Q, w *placement.Work) (wait queue.Wait, done bool, err error) {
 	f := w.Fusion
 	if f.Plan == nil || f.Plan.Err != nil || !w.Small(min(dp.HostLimit, littleLimit)) || !f.Joined(placement.Joins) {
-		return 0, false
+		return 0, false, nil
 	}
 	p := dp.cfg.Kernels.Little(f.Plan, f.Lower)
 	if p == nil {
-		return 0, false
+		return 0, false, nil
 	}
 	w.SettleLiterals()
 	mems, wait, err := dp.hostResults(q, w, false)
 	if wait != 0 || err != nil {
-		return wait, false
+		return wait, false, nil
 	}
 	defer store.DropAll(mems)
 	steps, cost, err := dp.hostSteps(w, p, mems, nil, nil)
-	if err != nil || sched.Caught(func() error { return runSteps(nil, steps) }) != nil {
-		return 0, false
+	if err == nil {
+		err = sched.Caught(func() error { return runSteps(nil, steps) })
+	}
+	if err != nil {
+		return 0, false, placement.Fault(err)
 	}
 	dp.cfg.Turns.Charge(int(cost) >> 12)
 	dp.cfg.Counts.Host += uint64(len(f.Body))
@@ -121,5 +124,5 @@ func (dp *Dispatcher[Q]) Little(q Q, w *placement.Work) (wait queue.Wait, done b
 	for i, m := range mems {
 		dp.give(q, w.In.Outs[i], m)
 	}
-	return 0, true
+	return 0, true, nil
 }

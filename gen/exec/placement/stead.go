@@ -206,11 +206,11 @@ func Joins(body []kernels.Instr) bool {
 	return len(body) >= enoughToJoin && !slices.ContainsFunc(body, func(in kernels.Instr) bool { return !sameBits(in.Instr, in.Types) })
 }
 
-// sameBits reports whether the routine of an instruction gives the bits of its kernel: that of integers whatever their
-// types, and where InStead says so.
+// sameBits reports whether the routine of an instruction gives the bits of its kernel: that of integers whose type
+// is the merged one of the operands, or above it, and where InStead says so.
 func sameBits(in *ops.Instr, types []ops.Type) bool {
 	rule := InStead(in, types)
-	return rule != Never && rule != Always || in.Op.Info().Kind == ops.Pointwise && integers(in, types) ||
+	return rule != Never && rule != Always || in.Op.Info().Kind == ops.Pointwise && integers(in, types) && merges(in, computed(in, types)) ||
 		len(types) > 0 && (in.Op == ops.Bitcast || in.KeepsOrder(types[0]))
 }
 
@@ -241,13 +241,25 @@ func given(holds bool, rule Stead) Stead {
 // alike reports whether an instruction computes in the type of its operands, which is real. The
 // predicate of a choice may be of any.
 func alike(in *ops.Instr, types []ops.Type) bool {
-	of := types
-	if in.Op == ops.Select {
-		of = types[1:]
-	}
+	of := computed(in, types)
 	complex := func(t ops.Type) bool { return t.DType.IsComplex() }
 	return !slices.ContainsFunc(types, complex) && !slices.ContainsFunc(of, func(t ops.Type) bool { return t.DType != of[0].DType }) &&
-		(in.Op == ops.AsType && !in.Outs[0].Type.DType.IsComplex() || in.Op != ops.AsType)
+		(!integers(in, types) || merges(in, of)) && (in.Op == ops.AsType && !in.Outs[0].Type.DType.IsComplex() || in.Op != ops.AsType)
+}
+
+// computed are the types of the operands that an instruction computes with: all but the predicate of a choice.
+func computed(in *ops.Instr, types []ops.Type) []ops.Type {
+	if in.Op == ops.Select {
+		return types[1:]
+	}
+	return types
+}
+
+// merges reports whether an instruction on integers computes in the type to which its operands merge, or in one above it. In a
+// narrower one a kernel converts the operands before it computes, and a routine what it has computed.
+func merges(in *ops.Instr, types []ops.Type) bool {
+	to := in.Outs[0].Type.DType
+	return in.Op == ops.AsType || in.Op.Info().Compare || !slices.ContainsFunc(types, func(t ops.Type) bool { return ops.Merge(t.DType, to) != to })
 }
 
 // moves reports whether the elements of a result are those of operands, bit for bit.
