@@ -117,8 +117,11 @@ func (dp *Dispatcher[Q]) contested(w *placement.Work, p *kernels.Plan) (cost flo
 	return dp.cfg.Kernels.Contestable(p)
 }
 
-// next returns who carries out a plan that the device is ready to carry out.
+// next returns who carries out a plan that the device is ready to carry out. For work it is asked once: a contest counts.
 func (dp *Dispatcher[Q]) next(w *placement.Work, p *kernels.Plan) kernels.Way {
+	if w.Way != nil {
+		return *w.Way
+	}
 	cost, ok := dp.contested(w, p)
 	if !ok {
 		return kernels.ByDevice
@@ -140,7 +143,9 @@ func (dp *Dispatcher[Q]) GoesApart(q Q, w *placement.Work, p *kernels.Plan) bool
 	if cost, ok := dp.cfg.Kernels.Contestable(p); ok {
 		chances[kernels.ByHost] = max(1, cost)
 	}
-	return p.Contest.Next(chances) == kernels.Apart
+	way := p.Contest.Next(chances)
+	w.Way = &way
+	return way == kernels.Apart
 }
 
 // Measures reports whether it is to be measured how long the instructions of a fusion take one by one.

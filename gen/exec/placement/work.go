@@ -20,6 +20,7 @@ type Work struct {
 	own   []*store.Storage // held until the work is done
 
 	Fusion *program.Fusion // which it carries out, or nil
+	Way    *kernels.Way    // how, where that has been chosen
 	copied bool            // in is the work's own
 
 	// room for the operands of most instructions, without an allocation more
