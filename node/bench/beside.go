@@ -78,7 +78,7 @@ func (h *harness) alone(r *besideRow) error {
 
 // beside measures rows while another session runs a new program.
 func (h *harness) beside(rows []besideRow) error {
-	other := &harness{h.Beside(), make(map[string]ops.ID)}
+	other := harnessFor(h.Beside())
 	p := program.Stack(coldSize)
 	outs, operands, err := other.smallOperands(p)
 	if err != nil {

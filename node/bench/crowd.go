@@ -42,7 +42,7 @@ func Crowd(ctx context.Context, c CrowdConfig) error {
 	if err != nil {
 		return err
 	}
-	h := &harness{exectest.NewFor(dev, target, -1), make(map[string]ops.ID)}
+	h := harnessFor(exectest.NewFor(dev, target, -1))
 	defer h.Close()
 	info := dev.Info()
 	fmt.Printf("%s: %d queues, %d busy sessions with %d×%d matrices, pieces of %v\n", info.Name, info.Queues, c.Hogs, c.Size, c.Size, c.Piece)
@@ -139,7 +139,7 @@ type hog struct {
 
 // add starts a session that computes.
 func (c *crowd) add(size int) error {
-	g := &hog{harness: &harness{c.h.Beside(), make(map[string]ops.ID)}, typ: f32(size, size)}
+	g := &hog{harness: harnessFor(c.h.Beside()), typ: f32(size, size)}
 	g.input(g.typ, 0)
 	if err := g.Sync(); err != nil {
 		return err

@@ -37,7 +37,7 @@ func harnessOf(device string, driver func(*vulkan.Device, synth.Target, int) *ex
 // openHarness is harnessOf with options of the device.
 func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, synth.Target, int) *exectest.Driver) (*harness, error) {
 	if device == "host" {
-		return &harness{driver(nil, synth.Target{}, 0), make(map[string]ops.ID)}, nil
+		return harnessFor(driver(nil, synth.Target{}, 0)), nil
 	}
 	dev, err := vulkan.Open(device, o)
 	if err != nil {
@@ -47,7 +47,15 @@ func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, sy
 	if err != nil {
 		return nil, errors.Join(err, dev.Close())
 	}
-	return &harness{driver(dev, target, 0), make(map[string]ops.ID)}, nil
+	return harnessFor(driver(dev, target, 0)), nil
+}
+
+// patience is how long a measurement waits for an answer.
+const patience = 2 * time.Minute
+
+func harnessFor(d *exectest.Driver) *harness {
+	d.Patience = patience
+	return &harness{d, make(map[string]ops.ID)}
 }
 
 func (h *harness) close() {

@@ -22,13 +22,14 @@ import (
 	"nxvk/vulkan"
 )
 
-// Patience is how long a Driver waits for an answer while nothing comes.
-const Patience = 2 * time.Minute
-
 var errPatience = errors.New("no answer from the executor")
 
 // Driver is an Executor with one session. It is for one goroutine.
 type Driver struct {
+	// Patience is how long it waits for an answer while nothing comes; 0 is for ever, since a test that hangs ends at
+	// the limit of go test, with the stacks of all goroutines.
+	Patience time.Duration
+
 	Device  *vulkan.Device // nil is the host
 	Exec    *exec.Executor
 	Sampler *sample.Sampler
@@ -174,11 +175,19 @@ func (d *Driver) Built() error {
 		select {
 		case f := <-d.posted:
 			f()
-		case <-time.After(Patience):
+		case <-d.late():
 			return errPatience
 		}
 	}
 	return nil
+}
+
+// late tells when the driver has waited for long enough; nil is never.
+func (d *Driver) late() <-chan time.Time {
+	if d.Patience == 0 {
+		return nil
+	}
+	return time.After(d.Patience)
 }
 
 // Until runs completions as they arrive until that time, or for as long as the one
@@ -276,16 +285,13 @@ func (d *Driver) wait(ask func(done func(error))) error {
 		return err
 	default:
 	}
-	late := time.NewTimer(Patience)
-	defer late.Stop()
 	for {
 		select {
 		case err := <-result:
 			return err
 		case f := <-d.posted:
 			f()
-			late.Reset(Patience)
-		case <-late.C:
+		case <-d.late():
 			return errPatience
 		}
 	}

@@ -33,6 +33,7 @@ func open(name string) (*machine, error) {
 	if name == "host" {
 		m.cold = exectest.NewFor(nil, synth.Target{}, 0)
 		m.warm = m.cold
+		m.cold.Patience = patience
 		return m, nil
 	}
 	for key, value := range noCaches {
@@ -59,7 +60,11 @@ func (m *machine) drive(d *vulkan.Device, known synth.Target) {
 	if d.Info().Kind == vulkan.CPU {
 		m.warm = exectest.NewFor(d, known, 0)
 	}
+	m.cold.Patience, m.warm.Patience = patience, patience
 }
+
+// patience is how long a case waits for an answer.
+const patience = 2 * time.Minute
 
 func (m *machine) close() {
 	m.cold.Close()
