@@ -62,7 +62,7 @@ const (
 
 // Chains dispatches the shaders of sessions. It is for the goroutine of the Executor.
 type Chains struct {
-	e     *exec.Executor
+	e     exec.Services
 	allow bool   // clients may bring shaders
 	clock uint64 // of uses
 }
@@ -70,7 +70,7 @@ type Chains struct {
 // New returns what dispatches shaders by an Executor, and takes their definitions from its
 // streams. allow says whether clients may bring any.
 func New(e *exec.Executor, allow bool) *Chains {
-	c := &Chains{e: e, allow: allow}
+	c := &Chains{e: e.Services(), allow: allow}
 	c.e.SetDefiner(c)
 	return c
 }

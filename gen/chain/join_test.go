@@ -38,7 +38,7 @@ func TestShaderTogether(t *testing.T) {
 		}
 		calls = append(calls, c)
 	}
-	got, left, before := make([]sample.Rows, callers), callers, r.Exec.Counters.Dispatches
+	got, left, before := make([]sample.Rows, callers), callers, r.Exec.Counters().Dispatches
 	for i, c := range calls {
 		r.chains.Chain(q, c, func(rows sample.Rows, err error) {
 			if err != nil {
@@ -49,7 +49,7 @@ func TestShaderTogether(t *testing.T) {
 		})
 	}
 	r.Until(func() bool { return left == 0 })
-	if n := r.Exec.Counters.Dispatches - before; n > 3*3 {
+	if n := r.Exec.Counters().Dispatches - before; n > 3*3 {
 		t.Errorf("%d dispatches for %d calls of three kinds, want 3 a kind at most", n, callers)
 	}
 	for i, c := range calls {

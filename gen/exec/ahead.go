@@ -44,7 +44,7 @@ func (ip *interpreter) guess(q *Queue, r *run, f *frame, s *program.Step) bool {
 		return false
 	}
 	v := r.slots[o.ID]
-	if v.Failure() != nil || v.Mem == nil || v.Mem.Bring() || ip.Lost() != nil {
+	if v.Failure() != nil || v.Mem == nil || v.Mem.Bring() || ip.feeds.Lost() != nil {
 		return false
 	}
 	g := &guess{step: s, result: make([]store.Value, len(f.Params))}
@@ -56,7 +56,7 @@ func (ip *interpreter) guess(q *Queue, r *run, f *frame, s *program.Step) bool {
 		}
 	}
 	v.Mem.Retain()
-	ip.Feed(q).Fetch(v.Mem, 0, v.Type.Bytes(), false, func(data []byte, release func(), err error) {
+	ip.feed(q).Fetch(v.Mem, 0, v.Type.Bytes(), false, func(data []byte, release func(), err error) {
 		if g.known, g.err = true, err; err == nil {
 			g.holds = fallback.Nonzero(fallback.Value{Type: v.Type, Data: data})
 		}
@@ -65,10 +65,10 @@ func (ip *interpreter) guess(q *Queue, r *run, f *frame, s *program.Step) bool {
 		}
 		v.Mem.Drop()
 		if g.waits {
-			ip.Resume(q)
+			ip.queues.Resume(q)
 		}
 	})
-	ip.Counters.Ahead++
+	ip.counters.Ahead++
 	r.pop(f)
 	r.guess, g.depth = g, len(r.stack)
 	ip.enter(q, r, s, 1, state)
@@ -128,7 +128,7 @@ func (ip *interpreter) confirm(q *Queue, r *run) (wait queue.Wait, over bool) {
 		return 0, false
 	case !g.known:
 		g.waits = true
-		ip.Feed(q).Flush() // the device goes on meanwhile
+		ip.feed(q).Flush() // the device goes on meanwhile
 		return queue.ForReadback, false
 	}
 	r.guess = nil

@@ -30,7 +30,7 @@ func TestLoopRunsAhead(t *testing.T) {
 		r.Define(q, "hooked", hooked(3))
 		r.Define(q, "plain", doubling(3))
 		var calls []Call
-		r.exec.cfg.Call = func(c Call) { calls = append(calls, c) }
+		r.exec.core.cfg.Call = func(c Call) { calls = append(calls, c) }
 		id := ops.ID(10)
 		for _, rounds := range []int{0, 1, 2, 5, 6} {
 			for _, key := range []string{"plain", "hooked"} {
@@ -39,7 +39,7 @@ func TestLoopRunsAhead(t *testing.T) {
 				if rounds == 0 {
 					bound = 6
 				}
-				ahead := r.exec.Counters.Ahead
+				ahead := r.exec.Counters().Ahead
 				r.Tensor(q, 1, 1, 2, 3)
 				r.exec.Stream(q, []wire.Instr{{Name: "run", Defines: wire.Defines{Key: key, Callbacks: &pid},
 					Instr: ops.Instr{Op: ops.Run, Outs: []ops.Result{res(id, v), res(id+1, f32())}, Ins: []ops.Operand{ref(1), scalar(float32(bound)), scalar(0)}}}})
@@ -49,8 +49,8 @@ func TestLoopRunsAhead(t *testing.T) {
 				if key == "hooked" {
 					checkHooks(t, calls, rounds)
 				}
-				gpu := r.exec.dev != nil && !r.exec.target.CPU
-				if got := r.exec.Counters.Ahead - ahead; gpu != (got > 0) || got > uint64(rounds)+1 {
+				gpu := r.exec.core.dev != nil && !r.exec.core.target.CPU
+				if got := r.exec.Counters().Ahead - ahead; gpu != (got > 0) || got > uint64(rounds)+1 {
 					t.Errorf("%s of %d rounds: %d begun ahead", key, rounds, got)
 				}
 				id += 2

@@ -51,7 +51,7 @@ func TestPlanApart(t *testing.T) {
 		}
 	}
 	for _, oneByOne := range []bool{true, false} {
-		r.exec.cfg.OneByOne = oneByOne
+		r.exec.core.cfg.OneByOne = oneByOne
 		r.exec.kernels.Clear()
 		r.exec.recorder.signatures.Clear()
 		q := r.session()
@@ -94,7 +94,7 @@ func TestUploadApart(t *testing.T) {
 		r.Do(q, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
 		r.Do(q, ops.Negate, 2, f32(n), nil, ref(1))
 		r.exec.recorder.flushTrace(q)
-		for r.exec.cfg.Work.Stats().Started[hostjob.WorkCopy] == 0 {
+		for r.exec.core.cfg.Work.Stats().Started[hostjob.WorkCopy] == 0 {
 			(<-r.Posted)() // until its kernel is there
 		}
 		r.served(q)
@@ -122,7 +122,7 @@ func TestUploadAfterCancel(t *testing.T) {
 	r.Do(q, ops.Tensor, 1, f32(n), nil, ops.Operand{Lit: &ops.Literal{Type: f32(n), Data: data}})
 	r.Do(q, ops.Negate, 2, f32(n), nil, ref(1))
 	r.exec.recorder.flushTrace(q)
-	for r.exec.cfg.Work.Stats().Started[hostjob.WorkCopy] < 2 {
+	for r.exec.core.cfg.Work.Stats().Started[hostjob.WorkCopy] < 2 {
 		(<-r.Posted)() // until a piece is recorded
 	}
 	q.feed.Cancel(&wire.Fault{Kind: wire.Deadline, Err: kernels.ErrBeingMade})

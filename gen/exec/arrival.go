@@ -22,11 +22,11 @@ type origin interface {
 // copies into that, and how it ends. The first error counts. Memory is held until nothing copies into it any more,
 // although the session may have gone on by then.
 type arrival struct {
-	exec  *sharing
-	queue *Queue
-	in    *wire.Instr
-	what  string // what its origin is called in errors
-	from  origin
+	sharing *sharing
+	queue   *Queue
+	in      *wire.Instr
+	what    string // what its origin is called in errors
+	from    origin
 
 	receiver *devcopy.Receiver // nil before there is memory for the value
 	feed     *feed.Feed        // what the device does for it; nil where the host keeps the value
@@ -43,19 +43,19 @@ type arrival struct {
 // bound ends the arrival at the deadline of its session.
 func (a *arrival) bound() {
 	if d := a.queue.Session.Deadline; d > 0 {
-		a.late = time.AfterFunc(d, func() { a.exec.cfg.Post(func() { a.fail(wire.Late(d)) }) })
+		a.late = time.AfterFunc(d, func() { a.sharing.cfg.Post(func() { a.fail(wire.Late(d)) }) })
 	}
 }
 
 // take takes memory for the value. Once that is there, or never will be, its queue goes on.
 func (a *arrival) take(q *Queue) (wait queue.Wait, err error) {
-	e, t := a.exec, a.in.Outs[0].Type
-	if wait, err := e.memory.Reserve(q, int64(t.Bytes())); wait != 0 || err != nil {
+	sh, t := a.sharing, a.in.Outs[0].Type
+	if wait, err := sh.memory.Reserve(q, int64(t.Bytes())); wait != 0 || err != nil {
 		return wait, err
 	}
 	target := devcopy.Target{}
-	if e.dev == nil || t.Size() <= e.dispatcher.HostLimit { // small values stay on the host until a kernel wants them
-		if a.mem, wait, err = e.memory.OnHost(q, t.Bytes()); wait != 0 || err != nil {
+	if sh.dev == nil || t.Size() <= sh.dispatcher.HostLimit { // small values stay on the host until a kernel wants them
+		if a.mem, wait, err = sh.memory.OnHost(q, t.Bytes()); wait != 0 || err != nil {
 			return wait, err
 		}
 		target.Host = a.mem.Host
@@ -63,24 +63,24 @@ func (a *arrival) take(q *Queue) (wait queue.Wait, err error) {
 		if a.feed == nil {
 			// a deadline of the session takes nothing back that others have sent
 			if a.copies {
-				a.feed = e.feeds.CopyFeed(1)
+				a.feed = sh.feeds.CopyFeed(1)
 			} else {
-				a.feed = e.feeds.Feed(nil, nil)
+				a.feed = sh.feeds.Feed(nil, nil)
 			}
 			a.feed.SetWeight(q.Session.Weight)
 		}
-		buf, wait, err := e.memory.OnDevice(q, t.Bytes())
+		buf, wait, err := sh.memory.OnDevice(q, t.Bytes())
 		if wait != 0 || err != nil {
 			return wait, err
 		}
 		a.mem = &store.Storage{Dev: buf}
 		a.mem.Retain()
-		target.Buffer, target.Device, target.Feed = buf, e.dev, a.feed
+		target.Buffer, target.Device, target.Feed = buf, sh.dev, a.feed
 	}
 	q.Session.Charge(a.mem, int64(t.Bytes()))
 	a.receiver = devcopy.NewReceiver(devcopy.Config{
-		Copy: func(to, from []byte, then func(error)) { e.transfers.CopyApart(q, to, from, then) },
-		Post: e.cfg.Post, Error: e.DeviceError, Done: a.done,
+		Copy: func(to, from []byte, then func(error)) { sh.transfers.CopyApart(q, to, from, then) },
+		Post: sh.cfg.Post, Error: sh.feeds.Error, Done: a.done,
 	}, target, t.Bytes())
 	return 0, nil
 }
@@ -96,12 +96,12 @@ func (a *arrival) done(err error) {
 		return
 	}
 	if err == nil { // another device, or this one, has just brought the rest
-		a.exec.Resume(a.queue)
+		a.sharing.queues.Resume(a.queue)
 		return
 	}
-	a.exec.cfg.Post(func() {
+	a.sharing.cfg.Post(func() {
 		if !a.ended {
-			a.exec.Resume(a.queue)
+			a.sharing.queues.Resume(a.queue)
 		}
 	})
 }
@@ -122,7 +122,7 @@ func (a *arrival) fail(err error) {
 func (a *arrival) cancel() {
 	a.fail(&wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the %s was cancelled", a.what)})
 	if a.receiver == nil {
-		a.exec.Resume(a.queue)
+		a.sharing.queues.Resume(a.queue)
 	}
 }
 
@@ -162,9 +162,9 @@ func (a *arrival) release() {
 }
 
 // allocFeed returns the feed whose memory a queue takes.
-func (e *sharing) allocFeed(q *Queue) *feed.Feed {
+func (sh *sharing) allocFeed(q *Queue) *feed.Feed {
 	if a := q.incoming; a != nil && a.feed != nil {
 		return a.feed
 	}
-	return e.Feed(q)
+	return sh.feed(q)
 }

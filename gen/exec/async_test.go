@@ -31,7 +31,7 @@ func asyncRuns(t *testing.T, test func(r *rig, q *Queue, answer func(run ops.ID,
 	rigs(t, func(r *rig) {
 		q := r.session()
 		calls := make(map[ops.ID]Call)
-		r.exec.cfg.Call = func(c Call) { calls[c.Run] = c }
+		r.exec.core.cfg.Call = func(c Call) { calls[c.Run] = c }
 		r.Define(q, "asks", asks())
 		test(r, q, func(run ops.ID, v float32) {
 			r.Until(func() bool { return calls[run].Ref != 0 })

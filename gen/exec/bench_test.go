@@ -90,12 +90,12 @@ func BenchmarkRound(b *testing.B) {
 			(<-posted)()
 		}
 	}
-	before := e.Counters.Dispatches
+	before := e.Counters().Dispatches
 	b.ResetTimer()
 	for left := b.N; left > 0; left -= positions { // a later position would be an error
 		run(min(left, positions))
 	}
-	n := float64(e.Counters.Dispatches-before) / float64(b.N)
+	n := float64(e.Counters().Dispatches-before) / float64(b.N)
 	b.ReportMetric(n, "kernels/op")
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/kernel")
 }

@@ -110,11 +110,11 @@ func (ip *interpreter) takeAnswer(r *run, s *program.Step) (wait queue.Wait, sen
 
 // answer has the run go on whose callback has got an answer.
 func (ip *interpreter) answer(from etf.Pid, run ops.ID, ref uint64, data [][]byte, err error) {
-	for _, home := range ip.queues {
+	for _, home := range ip.queues.bySession {
 		for _, q := range append(slices.Clone(home.asyncs), home) {
 			if r := q.run; r != nil && r.call != nil && r.call.ref == ref && r.id() == run && *r.in.Callbacks == from {
 				r.call.data, r.call.err, r.call.answer = data, err, true
-				ip.Resume(q)
+				ip.queues.Resume(q)
 				return
 			}
 		}
@@ -170,7 +170,7 @@ func (r *run) onHost(o ops.Operand) (data []byte, v store.Value, ok bool) {
 // fetch reads a value from the device while the run goes on, and calls done with a copy.
 func (ip *interpreter) fetch(q *Queue, r *run, v store.Value, done func(data []byte)) {
 	v.Mem.Retain()
-	ip.Feed(q).Fetch(v.Mem, 0, v.Type.Bytes(), false, func(data []byte, release func(), err error) {
+	ip.feed(q).Fetch(v.Mem, 0, v.Type.Bytes(), false, func(data []byte, release func(), err error) {
 		if err == nil {
 			done(append([]byte(nil), data...))
 		} else if r.err == nil {
@@ -192,7 +192,7 @@ func (ip *interpreter) deliver(q *Queue, r *run) {
 	}
 	if r.unsent && (len(r.hooks) == 0 || r.err != nil) {
 		r.unsent = false
-		ip.Resume(q)
+		ip.queues.Resume(q)
 	}
 }
 
@@ -202,6 +202,6 @@ func (ip *interpreter) awaitHooks(q *Queue, r *run) queue.Wait {
 		return 0
 	}
 	r.unsent = true
-	ip.Feed(q).Flush()
+	ip.feed(q).Flush()
 	return queue.ForReadback
 }

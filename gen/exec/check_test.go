@@ -46,12 +46,12 @@ func indexRigs(t *testing.T, test func(r *rig)) {
 	rigs(t, test)
 	t.Run("warm-up", func(t *testing.T) {
 		r := newRig(t, device(t, vulkan.Options{}))
-		if r.exec.target.Rounds == synth.Unlike || !r.exec.target.CPU {
+		if r.exec.core.target.Rounds == synth.Unlike || !r.exec.core.target.CPU {
 			t.Skip("the host computes otherwise than the device")
 		}
 		r.exec.kernels.WarmUp = true
 		test(r)
-		if r.exec.Counters.Interpreted == 0 {
+		if r.exec.Counters().Interpreted == 0 {
 			t.Error("the host carried out no kernel")
 		}
 	})
@@ -239,7 +239,7 @@ func TestIndexRandom(t *testing.T) {
 	for _, addresses := range []bool{false, true} {
 		host, r := newRig(t, nil), newRig(t, device(t, vulkan.Options{}))
 		if addresses {
-			r.exec.target.Addresses, r.exec.target.CPU = true, false
+			r.exec.core.target.Addresses, r.exec.core.target.CPU = true, false
 		}
 		one, two := host.session(), r.session()
 		wrong := 0
@@ -341,7 +341,7 @@ func TestManyIndices(t *testing.T) {
 		if n := q.Session.Bytes(); n != 0 {
 			r.Errorf("%d bytes are held, want 0", n)
 		}
-		if f := r.exec.Feed(q); f != nil && f.Checks() > 0 {
+		if f := r.exec.core.feed(q); f != nil && f.Checks() > 0 {
 			r.Errorf("%d checks are open", f.Checks())
 		}
 	})

@@ -41,16 +41,16 @@ type collective struct {
 
 // JoinMesh gives a session a rank of a mesh, in place of the one that it had. done is called when everything
 // before has been carried out.
-func (e *sharing) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
-	e.Do(q, func(q *Queue) queue.Wait {
+func (sh *sharing) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
+	sh.queues.Do(q, func(q *Queue) queue.Wait {
 		if len(o.Nodes) == 0 {
-			done(e.join(q, o))
+			done(sh.join(q, o))
 			return 0
 		}
-		e.cfg.Meshes.Meet(o.Nodes, func(err error) {
-			e.cfg.Post(func() {
+		sh.cfg.Meshes.Meet(o.Nodes, func(err error) {
+			sh.cfg.Post(func() {
 				if err == nil && !q.Session.Ended {
-					err = e.join(q, o)
+					err = sh.join(q, o)
 				}
 				done(err)
 			})
@@ -59,7 +59,7 @@ func (e *sharing) JoinMesh(q *Queue, o wire.Mesh, done func(error)) {
 	})
 }
 
-func (e *sharing) join(q *Queue, o wire.Mesh) error {
+func (sh *sharing) join(q *Queue, o wire.Mesh) error {
 	if q.place != nil && q.place.Is(o.ID, o.Rank, o.Size) {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (e *sharing) join(q *Queue, o wire.Mesh) error {
 		q.place.Leave(fmt.Errorf("its session has joined another mesh"))
 	}
 	var err error
-	q.place, err = e.cfg.Meshes.Join(o.ID, o.Rank, o.Size, o.Nodes, e.cfg.Tell)
+	q.place, err = sh.cfg.Meshes.Join(o.ID, o.Rank, o.Size, o.Nodes, sh.cfg.Tell)
 	return err
 }
 
@@ -83,35 +83,35 @@ var errNoMesh = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 	"the session is in no mesh: open it with the option mesh, and name the round of a run with collectives")}
 
 // communicate carries out a collective, from where it stands.
-func (e *sharing) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
+func (sh *sharing) communicate(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if q.incoming != nil {
 		return q.incoming.from.(*collective).step(q)
 	}
 	if q.from != nil && q.run == nil {
-		return e.newCollective(q, q, in, q.queue.At(0).round, true).step(q)
+		return sh.newCollective(q, q, in, q.queue.At(0).round, true).step(q)
 	}
 	f := q.home().startAsync()
 	if r := q.run; r != nil {
-		x := e.newCollective(q, f, in, r.round, false)
+		x := sh.newCollective(q, f, in, r.round, false)
 		r.await(x)
 		f.push(request{task: x.step})
 	} else {
-		x := e.newCollective(q, f, in, q.beginRound(0), true)
+		x := sh.newCollective(q, f, in, q.beginRound(0), true)
 		f.expect(in.Outs)
 		f.push(request{task: x.step, in: in})
 	}
-	e.advance(f)
+	sh.queues.advance(f)
 	return 0
 }
 
 // newCollective finds the operand of a collective of q, and makes it the request at the front of f.
-func (e *sharing) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, eager bool) *collective {
-	x := &collective{arrival: arrival{exec: e, queue: f, in: in, what: "collective"}, owner: f, round: round, eager: eager}
+func (sh *sharing) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, eager bool) *collective {
+	x := &collective{arrival: arrival{sharing: sh, queue: f, in: in, what: "collective"}, owner: f, round: round, eager: eager}
 	x.from, f.incoming = x, &x.arrival
 	if q.run != nil {
 		x.owner, x.run = q, q.run
 	}
-	x.typ, x.arg, x.err = e.operandOf(q, in)
+	x.typ, x.arg, x.err = sh.operandOf(q, in)
 	if round == nil {
 		x.err = errNoMesh
 	} else {
@@ -124,7 +124,7 @@ func (e *sharing) newCollective(q, f *Queue, in *wire.Instr, round *mesh.Round, 
 }
 
 // operandOf returns the operand of an instruction that has one, with a hold on its memory.
-func (e *sharing) operandOf(q *Queue, in *wire.Instr) (t ops.Type, m *store.Storage, err error) {
+func (sh *sharing) operandOf(q *Queue, in *wire.Instr) (t ops.Type, m *store.Storage, err error) {
 	if in.Err != nil {
 		return t, nil, in.Err
 	}
@@ -149,7 +149,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	if x.ended {
 		return 0
 	}
-	if err := x.exec.Lost(); err != nil {
+	if err := x.sharing.feeds.Lost(); err != nil {
 		x.fail(err)
 	}
 	switch {
@@ -176,7 +176,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	}
 	if x.err != nil {
 		x.tell()
-		x.exec.poison(x.owner, x.in, nil, x.err)
+		x.sharing.poison(x.owner, x.in, nil, x.err)
 	}
 	x.end()
 	if x.run != nil {
@@ -187,22 +187,22 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 
 // bring brings an operand to the device that the host has, where devices would exchange it.
 func (x *collective) bring(q *Queue) (wait queue.Wait, err error) {
-	e := x.exec
-	if !e.exchanges || x.arg.Dev != nil || x.typ.Bytes() <= mesh.HostBytes {
+	sh := x.sharing
+	if !sh.exchanges || x.arg.Dev != nil || x.typ.Bytes() <= mesh.HostBytes {
 		return 0, nil
 	}
 	if err, q.failed = q.failed, nil; err != nil {
 		return 0, err
 	}
-	return e.transfers.ToDevice(q, x.arg)
+	return sh.transfers.ToDevice(q, x.arg)
 }
 
 // enter has the collective begin once the other ranks are there.
 func (x *collective) enter() {
 	v := store.Value{Type: x.typ, Mem: x.arg}
-	x.sender = x.exec.newSender(v)
-	if e := x.exec; e.exchanges && x.feed != nil && x.arg.Dev != nil {
-		x.rank = exchange.NewRank(exchange.Config{Device: e.dev, Feeds: e.feeds, Kernels: e.kernels, Post: e.cfg.Post, Error: e.DeviceError},
+	x.sender = x.sharing.newSender(v)
+	if sh := x.sharing; sh.exchanges && x.feed != nil && x.arg.Dev != nil {
+		x.rank = exchange.NewRank(exchange.Config{Device: sh.dev, Feeds: sh.feeds, Kernels: sh.kernels, Post: sh.cfg.Post, Error: sh.feeds.Error},
 			&x.in.Instr, x.typ, x.arg.Dev, x.mem.Dev)
 	}
 	x.entry = x.round.Enter(x.seq, &x.in.Instr, x.typ, x, nil)
@@ -242,7 +242,7 @@ func (x *collective) Device() mesh.Device {
 
 // Kind implements mesh.Device.
 func (x *collective) Kind() string {
-	i := x.exec.dev.Info()
+	i := x.sharing.dev.Info()
 	return fmt.Sprint(i.VendorID, i.DeviceID, i.Driver, i.DriverInfo)
 }
 
@@ -251,9 +251,9 @@ func (x *collective) Open(mem *vulkan.HostMemory, have *vulkan.Buffer, s *schedu
 	if x.err != nil || x.ended {
 		return
 	}
-	x.exec.feeds.Checked(x.arg, func(err error) {
+	x.sharing.feeds.Checked(x.arg, func(err error) {
 		if err == nil && x.arg != nil {
-			err = x.exec.DeviceError(x.arg.Dev.Err())
+			err = x.sharing.feeds.Error(x.arg.Dev.Err())
 		}
 		switch {
 		case x.err != nil || x.ended:
@@ -272,7 +272,7 @@ func (x *collective) Step(list []schedule.Command, last bool, done func(error)) 
 		return
 	}
 	for i := range list {
-		x.exec.Counters.Exchanged += uint64(list[i].Crosses())
+		x.sharing.counters.Exchanged += uint64(list[i].Crosses())
 	}
 	x.rank.Step(list, func() {
 		if last && x.err == nil && !x.ended {

@@ -16,7 +16,7 @@ import (
 // exchanged is how many bytes the devices of a fleet have moved through memory that they share.
 func (f *fleet) exchanged() (n uint64) {
 	for _, r := range f.rigs {
-		n += r.exec.Counters.Exchanged
+		n += r.exec.Counters().Exchanged
 	}
 	return n
 }
@@ -24,11 +24,11 @@ func (f *fleet) exchanged() (n uint64) {
 // exchanging is a fleet of devices that share memory of the host.
 func exchanging(t *testing.T, kinds string) *fleet {
 	f := newFleet(t, strings.Fields(kinds)...)
-	if !f.rigs[0].exec.dev.Info().Features.HostImport {
+	if !f.rigs[0].exec.core.dev.Info().Features.HostImport {
 		t.Skip("the device imports no memory of the host")
 	}
 	for _, r := range f.rigs {
-		r.exec.exchanges = true
+		r.exec.sharing.exchanges = true
 	}
 	return f
 }
@@ -73,7 +73,7 @@ func TestShared(t *testing.T) {
 				f.rigs[rank].exec.End(q.Session)
 			}
 			for _, r := range f.rigs {
-				r.Until(func() bool { return r.exec.dev.Stats().Buffers == 0 })
+				r.Until(func() bool { return r.exec.core.dev.Stats().Buffers == 0 })
 			}
 		})
 	}
@@ -129,8 +129,8 @@ func TestSharedNot(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{Fault: vulkan.Fault{NoImport: true}}))
 	r.Posted = f.rigs[0].Posted
 	f.rigs = append(f.rigs, r)
-	r.exec.cfg.Meshes = f.rigs[0].exec.cfg.Meshes
-	f.rigs[0].exec.exchanges, f.rigs[1].exec.exchanges = true, true // the second one finds out that it cannot
+	r.exec.core.cfg.Meshes = f.rigs[0].exec.core.cfg.Meshes
+	f.rigs[0].exec.sharing.exchanges, f.rigs[1].exec.sharing.exchanges = true, true // the second one finds out that it cannot
 	f.open("two")
 	rng := rand.New(rand.NewPCG(17, 23))
 	for i := range 6 {

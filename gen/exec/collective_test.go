@@ -370,7 +370,7 @@ func TestCollectiveOverlaps(t *testing.T) {
 			hooks := make([][]int, 2)
 			ones := bytes.Repeat([]byte{0, 0, 0x80, 0x3f}, n)
 			for rank, r := range f.rigs {
-				r.exec.cfg.Call = func(c Call) { hooks[rank] = append(hooks[rank], c.Index) }
+				r.exec.core.cfg.Call = func(c Call) { hooks[rank] = append(hooks[rank], c.Index) }
 				r.Define(f.qs[rank], "p", p)
 				f.tensor(rank, 1, typ, ones)
 			}

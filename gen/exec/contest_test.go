@@ -43,7 +43,7 @@ func TestFusionApart(t *testing.T) {
 			return v
 		}
 		want := run()
-		for k := range 2*r.exec.Trials() + 4 {
+		for k := range 2*r.exec.dispatcher.Trials() + 4 {
 			if got := run(); !slices.Equal(got, want) {
 				r.Fatalf("run %d has other bits", k+2)
 			}
@@ -58,7 +58,7 @@ func TestFusionApart(t *testing.T) {
 		for _, quickest := range []kernels.Way{kernels.Apart, kernels.ByDevice, kernels.ByHost} {
 			f.Plan.Contest = kernels.Contest{}
 			for _, by := range []kernels.Way{kernels.Apart, kernels.ByDevice, kernels.ByHost} {
-				for range r.exec.Trials() {
+				for range r.exec.dispatcher.Trials() {
 					took := 2 * time.Hour
 					if by == quickest {
 						took = time.Hour
@@ -66,11 +66,11 @@ func TestFusionApart(t *testing.T) {
 					f.Plan.Contest.Note(by, took)
 				}
 			}
-			before := r.exec.Counters
+			before := r.exec.Counters()
 			if got := run(); !slices.Equal(got, want) {
 				r.Errorf("way %d has other bits", quickest)
 			}
-			after := r.exec.Counters
+			after := r.exec.Counters()
 			apart := after.Host-before.Host >= 2 // the difference and the square
 			if device := after.Device > before.Device && !apart; apart != (quickest == kernels.Apart) || device != (quickest == kernels.ByDevice) {
 				r.Errorf("way %d: the host computed %d instructions and %d dispatches, the device %d plans", quickest,
@@ -82,7 +82,7 @@ func TestFusionApart(t *testing.T) {
 
 // fusionOf is the first fusion of the program squares, nil where it is not compiled.
 func fusionOf(r *rig, q *Queue) *program.Fusion {
-	p, err := r.exec.Program(q, "squares")
+	p, err := r.exec.library.Program(q, "squares")
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func TestDeadlineOfDevice(t *testing.T) {
 		}
 	})
 	r.Until(func() bool { return other.queue.Len() == 0 })
-	r.exec.Flush()
+	r.exec.core.feeds.Flush()
 	q.Session.Deadline = time.Nanosecond
 	q.feed.Guard()
 	t.Log(r.WantKind(q, length+1, wire.Deadline))
@@ -85,7 +85,7 @@ func TestDeadlineOfDevice(t *testing.T) {
 			t.Errorf("sync: %v", err)
 		}
 	})
-	r.Until(func() bool { return synced && r.exec.feeds.InFlight() == 0 })
+	r.Until(func() bool { return synced && r.exec.core.feeds.InFlight() == 0 })
 }
 
 // A run that the device works on for too long ends so as well.
@@ -109,7 +109,7 @@ func TestDeadlineOfRun(t *testing.T) {
 	if _, err := r.Read(q, 1, 0, 1); err != nil {
 		t.Error(err)
 	}
-	r.Until(func() bool { return r.exec.feeds.InFlight() == 0 })
+	r.Until(func() bool { return r.exec.core.feeds.InFlight() == 0 })
 	if used := r.Dev.Stats().InUse; used < 4*n*n || used > 8*4*n*n {
 		t.Errorf("%d bytes are in use", used)
 	}

@@ -22,7 +22,7 @@ import (
 // are divided and carried out.
 type library struct {
 	*core
-	*scheduler
+	queues      *scheduler
 	bounds      *program.Bounds
 	specializer *program.Specializer // evaluates constants
 	kernels     *kernels.Cache
@@ -55,7 +55,7 @@ func (l *library) define(q *Queue, in *wire.Instr) (wait queue.Wait) {
 					d.Program = program.New(region, &wire.Fault{Kind: wire.Internal, Err: err}, eval, t)
 				}
 				d.ready = true
-				l.Resume(q)
+				l.queues.Resume(q)
 			})
 			return queue.ForPlan
 		}
@@ -89,7 +89,7 @@ func newProgram(r *ops.Region, share *shard.Share, broken error, eval graph.Eval
 
 // Shares tells how the values of a program are divided over its mesh, and what that takes.
 func (l *library) Shares(q *Queue, key string, done func(*spmd.Result, error)) {
-	l.Do(q, func(q *Queue) queue.Wait {
+	l.queues.Do(q, func(q *Queue) queue.Wait {
 		p, err := l.Program(q, key)
 		if err == nil && p.Share == nil {
 			err = &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("the program was defined whole, without a share")}
@@ -142,7 +142,7 @@ const (
 // Explain tells how a program of the session is carried out once it has been seen
 // before, in the order in which it runs. Loops are told once.
 func (l *library) Explain(q *Queue, key string, way Explanations, done func([]explain.Part, error)) {
-	l.Do(q, func(q *Queue) queue.Wait {
+	l.queues.Do(q, func(q *Queue) queue.Wait {
 		p, err := l.Program(q, key)
 		if err != nil {
 			done(nil, err)

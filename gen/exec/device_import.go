@@ -63,35 +63,35 @@ type deviceImport struct {
 }
 
 // importFromDevice begins the import of a value that a session of another device has.
-func (e *sharing) importFromDevice(q *Queue, in *wire.Instr) {
+func (sh *sharing) importFromDevice(q *Queue, in *wire.Instr) {
 	var from Server
 	s := in.Shared
 	switch {
-	case s.Node != "" && e.cfg.Remote == nil:
-		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("this server reaches no other nodes, such as %s", s.Node)})
+	case s.Node != "" && sh.cfg.Remote == nil:
+		sh.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("this server reaches no other nodes, such as %s", s.Node)})
 		return
 	case s.Node != "":
 	default:
-		if e.cfg.Server != nil {
-			from = e.cfg.Server(s.Server)
+		if sh.cfg.Server != nil {
+			from = sh.cfg.Server(s.Server)
 		}
 		if from == nil {
-			e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
+			sh.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf(
 				"this node has no device server %q; the request info of the process nxvk lists them", s.Server)})
 			return
 		}
 	}
 	f := q.startAsync()
-	x := &deviceImport{arrival: arrival{exec: e, queue: f, in: in, what: "import", copies: true}}
+	x := &deviceImport{arrival: arrival{sharing: sh, queue: f, in: in, what: "import", copies: true}}
 	x.from, f.incoming = x, &x.arrival
 	f.expect(in.Outs)
 	f.push(request{task: x.step, in: in})
 	if from == nil {
-		e.cfg.Remote(s, in.Outs[0].Type, x.tell)
+		sh.cfg.Remote(s, in.Outs[0].Type, x.tell)
 	} else {
 		x.ask(from)
 	}
-	e.advance(f)
+	sh.queues.advance(f)
 }
 
 // ask asks the other device for the value.
@@ -99,7 +99,7 @@ func (x *deviceImport) ask(from Server) {
 	shared, t := *x.in.Shared, x.in.Outs[0].Type
 	gone := &wire.Fault{Kind: wire.ServerDown, Err: fmt.Errorf("the device server %s has ended; compute or upload the value again", shared.Server)}
 	from.Ask(func(other *Executor) {
-		other.export(&shared, t, func(s *devcopy.Sender, err error) {
+		other.sharing.export(&shared, t, func(s *devcopy.Sender, err error) {
 			if err != nil {
 				x.tell(nil, err)
 				return
@@ -111,7 +111,7 @@ func (x *deviceImport) ask(from Server) {
 
 // tell has offered called on the goroutine of the Executor. It may be called from any one.
 func (x *deviceImport) tell(s Source, err error) {
-	x.exec.cfg.Tell(func() { x.offered(s, err) }, func() {
+	x.sharing.cfg.Tell(func() { x.offered(s, err) }, func() {
 		if s != nil {
 			s.Stop()
 		}
@@ -130,12 +130,12 @@ func (x *deviceImport) offered(s Source, err error) {
 	if x.err == nil {
 		x.err = err
 	}
-	x.exec.Resume(x.queue)
+	x.sharing.queues.Resume(x.queue)
 }
 
 // step is the task of the import.
 func (x *deviceImport) step(q *Queue) (wait queue.Wait) {
-	if err := x.exec.Lost(); err != nil {
+	if err := x.sharing.feeds.Lost(); err != nil {
 		x.fail(err)
 	}
 	switch {
@@ -143,7 +143,7 @@ func (x *deviceImport) step(q *Queue) (wait queue.Wait) {
 		return queue.ForImport
 	case x.err != nil:
 	case x.receiver != nil:
-		x.exec.Counters.Imported += uint64(x.in.Outs[0].Type.Bytes())
+		x.sharing.counters.Imported += uint64(x.in.Outs[0].Type.Bytes())
 		x.mem.Retain()
 		q.put(x.in.Outs[0].ID, store.Value{Type: x.in.Outs[0].Type, Mem: x.mem})
 	case x.source == nil:
@@ -157,7 +157,7 @@ func (x *deviceImport) step(q *Queue) (wait queue.Wait) {
 		}
 	}
 	if x.err != nil {
-		x.exec.poison(q, x.in, nil, x.err)
+		x.sharing.poison(q, x.in, nil, x.err)
 	}
 	x.end()
 	return 0
@@ -175,13 +175,13 @@ func (x *deviceImport) begin(q *Queue) (wait queue.Wait, err error) {
 
 // start has the other side send the value.
 func (x *deviceImport) start() {
-	e, r := x.exec, x.receiver
-	x.source.Start(e.exchanges && x.feed != nil, func(c devcopy.Chunk, err error) {
+	sh, r := x.sharing, x.receiver
+	x.source.Start(sh.exchanges && x.feed != nil, func(c devcopy.Chunk, err error) {
 		if err != nil {
-			e.cfg.Post(func() { r.Fail(err) })
+			sh.cfg.Post(func() { r.Fail(err) })
 			return
 		}
-		e.cfg.Tell(func() { r.Take(c) }, c.Release)
+		sh.cfg.Tell(func() { r.Take(c) }, c.Release)
 	})
 }
 

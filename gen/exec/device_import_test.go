@@ -40,11 +40,11 @@ func TestDeviceImport(t *testing.T) {
 			p.to.Free(b, id)
 		}
 		p.idle()
-		if n := p.from.exec.slots.Taken(); (n > 0) != p.shares {
+		if n := p.from.exec.sharing.slots.Taken(); (n > 0) != p.shares {
 			t.Errorf("the devices have passed %d chunks to each other, share: %v", n, p.shares)
 		}
-		if p.to.exec.Counters.Imported == 0 || a.Session.Bytes() != 0 || b.Session.Bytes() != 0 || len(a.exports) != 0 {
-			t.Errorf("counted %d bytes; the sessions hold %d and %d", p.to.exec.Counters.Imported, a.Session.Bytes(), b.Session.Bytes())
+		if p.to.exec.Counters().Imported == 0 || a.Session.Bytes() != 0 || b.Session.Bytes() != 0 || len(a.exports) != 0 {
+			t.Errorf("counted %d bytes; the sessions hold %d and %d", p.to.exec.Counters().Imported, a.Session.Bytes(), b.Session.Bytes())
 		}
 	})
 }
@@ -74,8 +74,8 @@ func TestDeviceImportPending(t *testing.T) {
 	asyncRuns(t, func(r *rig, q *Queue, answer func(ops.ID, float32)) {
 		p := &pair{T: r.T, from: r, to: newRig(r.T, nil)}
 		p.to.Posted = r.Posted
-		r.exec.cfg.Name, r.exec.cfg.Incarnation = "nxvk_0", 7
-		p.to.exec.cfg.Server = func(string) Server { return p }
+		r.exec.core.cfg.Name, r.exec.core.cfg.Incarnation = "nxvk_0", 7
+		p.to.exec.core.cfg.Server = func(string) Server { return p }
 		b := p.to.session()
 		r.ask(q, 2, scalar(1))
 		r.Do(q, ops.Add, 3, f32(), nil, ref(2), scalar(1))
@@ -96,8 +96,8 @@ func TestDeviceImportOvertakes(t *testing.T) {
 	asyncRuns(t, func(r *rig, q *Queue, answer func(ops.ID, float32)) {
 		p := &pair{T: r.T, from: r, to: newRig(r.T, nil)}
 		p.to.Posted = r.Posted
-		r.exec.cfg.Name, r.exec.cfg.Incarnation = "nxvk_0", 7
-		p.to.exec.cfg.Server = func(string) Server { return p }
+		r.exec.core.cfg.Name, r.exec.core.cfg.Incarnation = "nxvk_0", 7
+		p.to.exec.core.cfg.Server = func(string) Server { return p }
 		b := p.to.session()
 		r.ask(q, 1, scalar(1))
 		r.ask(q, 2, scalar(1))

@@ -9,19 +9,21 @@
 // completions from elsewhere come back to it through Post. Where a comment
 // says "the goroutine of the Executor", it means in such a turn.
 //
-// The Executor executes one instruction at a time, begins and ends sessions, and is the face of its members.
-// Each member owns a part of the work, on the same goroutine; none refers to the Executor. These serve queues:
+// An Executor has members, begins and ends sessions, and is the face that device servers see (exec.go); what the sampler
+// and the shaders of clients ask for is in Services. Each member owns a part of the work, on the same goroutine; none
+// refers to the Executor. These serve queues:
 //
-//	core         what all share: the device, whether it is lost, how a result gets an error
+//	core         what all share: the device, whether it is lost, the counters, how a result gets an error
 //	scheduler    a request after the other, in turns; why a queue waits
+//	reader       gives values to those who read them
 //	library      the programs of sessions: defined, found, explained
 //	interpreter  runs programs and traces, a step at a time
 //	recorder     postpones instructions, and has them run as a trace (package trace)
-//	reader       gives values to those who read them
 //	sharing      imports, exports and collectives: values of other sessions, devices and nodes
+//	evaluator    carries out one instruction
 //
-// A member knows those above it in this list. Of those below, the scheduler knows what its interfaces postponer and
-// executor say. The members in packages of their own know no queue:
+// A member knows those above it in this list. Of those below it has single functions: the scheduler and the interpreter
+// have the evaluator carry out an instruction. The members in packages of their own know no queue:
 //
 //	queue.Turns           whose turn it is
 //	loop.Detector         where a stream is cut into traces
@@ -37,8 +39,7 @@
 //	spans.Observer        where the time of a request goes
 //
 // A run is in run.go, its steps in step.go, loops that begin a round ahead in ahead.go, hooks and callbacks in
-// callback.go, runs that leave the order of their session in async.go. The sampler and the shaders of clients stand
-// on extend.go.
+// callback.go. Runs that leave the order of their session, and what ends a run from outside, are in async.go.
 //
-// Start reading at Executor.execute, then dispatch.Dispatcher.Run for where work runs.
+// Start reading at evaluator.execute, then dispatch.Dispatcher.Run for where work runs.
 package exec

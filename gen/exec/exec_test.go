@@ -252,7 +252,7 @@ func TestDeviceThrottle(t *testing.T) {
 	for id := ops.ID(2); id < ops.ID(2+n); id++ {
 		r.Do(q, ops.Add, id, big, nil, ref(id-1), scalar(1))
 		r.Free(q, id-1)
-		most = max(most, r.exec.feeds.InFlight())
+		most = max(most, r.exec.core.feeds.InFlight())
 	}
 	if most > feed.Deep {
 		r.Errorf("%d submissions in flight, want at most %d", most, feed.Deep)
@@ -301,7 +301,7 @@ func TestFallback(t *testing.T) {
 			Outs: []ops.Result{res(3, s)}, Attrs: [][]int{{0}, {0}, nil}, Regions: []*ops.Region{fun}}}})
 		r.Do(q, ops.Negate, 4, s, nil, ref(3))
 		r.Want(q, 4, -17)
-		if r.Dev != nil && r.exec.Counters.Fallbacks == 0 {
+		if r.Dev != nil && r.exec.Counters().Fallbacks == 0 {
 			r.Error("no fallback was counted")
 		}
 	})

@@ -60,12 +60,12 @@ func TestExplainWhy(t *testing.T) {
 		if len(want) > 0 {
 			t.Errorf("no part ends in %v: %v", want, parts)
 		}
-		r.exec.cfg.OneByOne = true
+		r.exec.core.cfg.OneByOne = true
 		parts, err = r.explain(q, "parts")
 		if err != nil || !slices.Equal(parts[0].Why, []string{program.WhyAlone}) {
 			t.Errorf("without units: %q, %v", parts[0].Why, err)
 		}
-		r.exec.cfg.OneByOne, r.exec.target.Float64 = false, false
+		r.exec.core.cfg.OneByOne, r.exec.core.target.Float64 = false, false
 		double := ops.Type{DType: ops.F64, Shape: ops.Shape{3}}
 		r.Define(q, "wide", &ops.Region{Params: []ops.Result{res(1, double)}, Values: uses(2), Body: []ops.Instr{op(ops.Exp, res(2, double), ref(1))}})
 		parts, err = r.explain(q, "wide")

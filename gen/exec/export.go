@@ -16,39 +16,39 @@ import (
 // export is a value that another device of the node imports, until its memory is held by a Sender or
 // there is an error.
 type export struct {
-	exec   *sharing
-	queue  *Queue // of the session that has the value
-	shared *wire.Shared
-	typ    ops.Type  // as the importer states it
-	until  time.Time // when an instruction that makes the value has to be here
-	offer  func(*devcopy.Sender, error)
+	sharing *sharing
+	queue   *Queue // of the session that has the value
+	shared  *wire.Shared
+	typ     ops.Type  // as the importer states it
+	until   time.Time // when an instruction that makes the value has to be here
+	offer   func(*devcopy.Sender, error)
 }
 
 // export offers a value to another device, once it has been made. The session that makes it may have
 // any amount of work before; only a value that no instruction makes is waited for no longer than
 // ImportTime. offer is called once, on the goroutine of the Executor.
-func (e *sharing) export(s *wire.Shared, t ops.Type, offer func(*devcopy.Sender, error)) {
-	from, err := e.sharedBy(s)
+func (sh *sharing) export(s *wire.Shared, t ops.Type, offer func(*devcopy.Sender, error)) {
+	from, err := sh.sharedBy(s)
 	if err == nil {
-		err = e.Lost()
+		err = sh.feeds.Lost()
 	}
 	if err != nil {
 		offer(nil, err)
 		return
 	}
-	q := e.queues[from]
+	q := sh.queues.bySession[from]
 	if q.exports == nil {
 		q.exports = make(map[*export]bool)
 	}
-	x := &export{exec: e, queue: q, shared: s, typ: t, until: time.Now().Add(ImportTime), offer: offer}
+	x := &export{sharing: sh, queue: q, shared: s, typ: t, until: time.Now().Add(ImportTime), offer: offer}
 	q.exports[x] = true
 	if x.find(); q.exports[x] && x.waits() {
-		time.AfterFunc(ImportTime, func() { e.cfg.Post(e.settle) })
+		time.AfterFunc(ImportTime, func() { sh.cfg.Post(sh.queues.settle) })
 	}
 }
 
 // waits reports whether no instruction that makes the value has come.
-func (x *export) waits() bool { return slices.Contains(x.exec.exports, x) }
+func (x *export) waits() bool { return slices.Contains(x.sharing.exports, x) }
 
 // find takes the value where it is there, follows what makes it, or waits for the instruction.
 func (x *export) find() {
@@ -57,21 +57,21 @@ func (x *export) find() {
 		return
 	}
 	if q.trace.Makes(id) {
-		x.exec.flush(q)
+		x.sharing.flush(q)
 		if x.take() {
 			return
 		}
 	}
 	switch {
 	case q.makes(id):
-		x.exec.enqueue(q, request{read: id, export: x, task: func(*Queue) queue.Wait {
+		x.sharing.queues.enqueue(q, request{read: id, export: x, task: func(*Queue) queue.Wait {
 			if q.exports[x] && !x.take() {
 				x.end(nil, q.Session.Missing(id))
 			}
 			return 0
 		}})
 	case id > q.Session.Last && time.Now().Before(x.until):
-		x.exec.exports = append(x.exec.exports, x)
+		x.sharing.exports = append(x.sharing.exports, x)
 	default:
 		x.end(nil, q.Session.Missing(id))
 	}
@@ -103,7 +103,7 @@ func (x *export) take() bool {
 	case !v.Type.Equal(x.typ):
 		x.end(nil, unlike(v, x.typ))
 	default:
-		x.end(x.exec.newSender(v), nil)
+		x.end(x.sharing.newSender(v), nil)
 	}
 	return true
 }
@@ -114,19 +114,19 @@ func unlike(v store.Value, stated ops.Type) error {
 }
 
 // newSender holds a value for another device.
-func (e *sharing) newSender(v store.Value) (s *devcopy.Sender) {
-	feeds, slots := e.feeds, e.slots
-	if e.dev == nil {
+func (sh *sharing) newSender(v store.Value) (s *devcopy.Sender) {
+	feeds, slots := sh.feeds, sh.slots
+	if sh.dev == nil {
 		feeds = nil
 	}
-	if !e.exchanges {
+	if !sh.exchanges {
 		slots = nil
 	}
-	s = devcopy.NewSender(feeds, slots, e.cfg.Post, v.Mem, v.Type.Bytes(), func() {
-		delete(e.senders, s)
-		e.memory.Retry()
+	s = devcopy.NewSender(feeds, slots, sh.cfg.Post, v.Mem, v.Type.Bytes(), func() {
+		delete(sh.senders, s)
+		sh.memory.Retry()
 	})
-	e.senders[s] = true
+	sh.senders[s] = true
 	return s
 }
 
@@ -150,9 +150,9 @@ func (x *export) end(s *devcopy.Sender, err error) {
 }
 
 // retryExports looks again for values that no instruction made before.
-func (e *sharing) retryExports() {
-	waiting := e.exports
-	e.exports = nil
+func (sh *sharing) retryExports() {
+	waiting := sh.exports
+	sh.exports = nil
 	for _, x := range waiting {
 		if x.queue.exports[x] {
 			x.find()
@@ -169,14 +169,14 @@ func (q *Queue) dropExports() {
 }
 
 // EndExports ends all that other devices import, with an error: the server ends.
-func (e *sharing) EndExports(err error) {
-	for _, q := range e.queues {
+func (sh *sharing) EndExports(err error) {
+	for _, q := range sh.queues.bySession {
 		for _, x := range slices.Collect(maps.Keys(q.exports)) {
 			x.end(nil, err)
 		}
 	}
-	for _, s := range slices.Collect(maps.Keys(e.senders)) {
+	for _, s := range slices.Collect(maps.Keys(sh.senders)) {
 		s.Abort(err)
 	}
-	e.slots.Close()
+	sh.slots.Close()
 }

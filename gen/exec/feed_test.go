@@ -22,7 +22,7 @@ func TestSessionsHaveStreams(t *testing.T) {
 	r.Do(other, ops.Negate, 3, f32(3), nil, ref(2))
 	r.Do(q, ops.Negate, 3, f32(3), nil, ref(2))
 	r.exec.recorder.flushTrace(q)
-	recorded := r.exec.Feed(q).Recorded()
+	recorded := r.exec.core.feed(q).Recorded()
 	if recorded == 0 {
 		t.Fatal("nothing is recorded")
 	}
@@ -34,7 +34,7 @@ func TestSessionsHaveStreams(t *testing.T) {
 			d.Release()
 		}
 	})
-	if n := r.exec.Feed(q).Recorded(); n != recorded {
+	if n := r.exec.core.feed(q).Recorded(); n != recorded {
 		t.Errorf("%d dispatches are recorded after another session submitted, want %d", n, recorded)
 	}
 	r.Until(func() bool { return done })
@@ -59,9 +59,9 @@ func TestLoopsLeaveTurns(t *testing.T) {
 			r.exec.End(q.Session)
 		}
 		r.Settle(50 * time.Millisecond)
-		was := r.exec.Counters.Instructions
+		was := r.exec.Counters().Instructions
 		r.Settle(50 * time.Millisecond)
-		if n := r.exec.Counters.Instructions; n != was {
+		if n := r.exec.Counters().Instructions; n != was {
 			t.Errorf("%d instructions after their sessions ended", n-was)
 		}
 	})

@@ -84,10 +84,10 @@ func newFleet(t *testing.T, kinds ...string) *fleet {
 		}
 		f.rigs = append(f.rigs, r)
 		if f.meshes[node] == nil {
-			f.meshes[node] = mesh.NewMeshes(r.exec.cfg.Work)
+			f.meshes[node] = mesh.NewMeshes(r.exec.core.cfg.Work)
 			f.meshes[node].Reach(&wires{fleet: f, self: node})
 		}
-		r.exec.cfg.Meshes = f.meshes[node]
+		r.exec.core.cfg.Meshes = f.meshes[node]
 	}
 	if node == "a" {
 		f.nodes = nil
@@ -133,7 +133,7 @@ func (f *fleet) idle() {
 	f.rigs[0].Until(func() bool {
 		busy := 0
 		for _, r := range f.rigs {
-			busy += len(r.exec.senders) + r.exec.Building()
+			busy += len(r.exec.sharing.senders) + r.exec.Building()
 		}
 		return busy == 0
 	})

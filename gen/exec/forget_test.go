@@ -105,7 +105,7 @@ func TestForgetWhatWaits(t *testing.T) {
 // latest whatever its size; others are unknown, and can be defined again.
 func TestEvict(t *testing.T) {
 	rigs(t, func(r *rig) {
-		r.exec.bounds.Programs = 8
+		r.exec.library.bounds.Programs = 8
 		q := r.session()
 		r.Tensor(q, 1, 1, 2)
 		for n := range 100 {
@@ -120,7 +120,7 @@ func TestEvict(t *testing.T) {
 		r.Want(q, 2, -1, -2)
 		r.run(q, "50", []ops.Result{res(3, f32(2))}, ref(1))
 		r.WantKind(q, 3, wire.UnknownProgram)
-		r.exec.bounds.Steps = 3
+		r.exec.library.bounds.Steps = 3
 		r.Define(q, "large", doubling(2)) // of 5 instructions
 		r.run(q, "large", []ops.Result{res(4, f32(2)), res(5, f32())}, ref(1), scalar(6), scalar(0))
 		r.Want(q, 4, 2, 4)
@@ -136,7 +136,7 @@ func TestForever(t *testing.T) {
 	rigs(t, func(r *rig) {
 		const programs, kept = 150, 24
 		e := r.exec
-		e.recorder.signatures.Max, e.bounds.Programs = kept, kept
+		e.recorder.signatures.Max, e.library.bounds.Programs = kept, kept
 		e.kernels.Bound(kept, kept)
 		own := 0 // pipelines of the device itself
 		if r.Dev != nil {
@@ -217,7 +217,7 @@ func (r *rig) bounded(most int) {
 	e := r.exec
 	plans, compiled, retired := e.kernels.Len()
 	sizes := []int{plans, e.recorder.signatures.Len(), compiled}
-	for _, q := range e.queues {
+	for _, q := range e.queues.bySession {
 		programs, _ := q.programs.Len()
 		sizes = append(sizes, programs)
 	}

@@ -48,7 +48,7 @@ func TestFusedSame(t *testing.T) {
 		dispatches := make([]uint64, 4)
 		for i := range dispatches {
 			id := ops.ID(10 + 2*i)
-			before := r.exec.Counters.Dispatches
+			before := r.exec.Counters().Dispatches
 			r.run(q, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
 			got, err := r.Read(q, id, 0, math.MaxInt)
 			if err != nil {
@@ -58,7 +58,7 @@ func TestFusedSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			dispatches[i] = r.exec.Counters.Dispatches - before
+			dispatches[i] = r.exec.Counters().Dispatches - before
 			if i == 0 {
 				first, second = got, exps
 			}
@@ -229,7 +229,7 @@ func TestFaultOfPartition(t *testing.T) {
 			return // the host has no fusions
 		}
 		var log bytes.Buffer
-		cfg := r.exec.cfg
+		cfg := r.exec.core.cfg
 		cfg.Log = zerolog.New(&log)
 		r.drive(New(cfg))
 		r.exec.specializer.Enough = 2

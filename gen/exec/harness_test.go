@@ -41,7 +41,7 @@ func rigs(t *testing.T, test func(r *rig)) {
 		if !r.Dev.Info().Features.BufferDeviceAddress {
 			t.Skip("the device has no buffer addresses")
 		}
-		r.exec.target.Addresses, r.exec.target.CPU = true, false
+		r.exec.core.target.Addresses, r.exec.core.target.CPU = true, false
 		test(r)
 	})
 }
@@ -53,7 +53,7 @@ func newRig(t *testing.T, d *vulkan.Device) *rig {
 		Log: zerolog.New(os.Stderr).Level(zerolog.ErrorLevel)}))
 	r.exec.specializer.Enough = 2
 	t.Cleanup(func() {
-		for s := range r.exec.queues {
+		for s := range r.exec.queues.bySession {
 			r.exec.End(s)
 		}
 		r.Built() // a device is not closed while its driver compiles

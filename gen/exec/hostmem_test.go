@@ -150,7 +150,7 @@ func TestHostReadBack(t *testing.T) {
 	const n = 1 << 10
 	f64 := ops.Type{DType: ops.F64, Shape: ops.Shape{n}}
 	r := newRig(t, device(t, vulkan.Options{}))
-	r.exec.target.Float64 = false
+	r.exec.core.target.Float64 = false
 	q := r.session()
 	r.Do(q, ops.Iota, 1, f32(n), [][]int{{-1}})
 	r.exec.memory.Host = memory.NewHost(4*n - 1)

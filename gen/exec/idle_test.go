@@ -41,8 +41,8 @@ func (c *aging) pass() {
 // end ends a session and lets the time pass when nothing is under way any more.
 func (r *rig) end(q *Queue, clock *aging) {
 	r.Helper()
-	r.exec.Flush()
-	r.Until(func() bool { return r.exec.feeds.InFlight() == 0 && len(r.exec.recorder.gathering) == 0 })
+	r.exec.core.feeds.Flush()
+	r.Until(func() bool { return r.exec.core.feeds.InFlight() == 0 && len(r.exec.recorder.gathering) == 0 })
 	r.exec.End(q.Session)
 	r.Until(func() bool { return len(r.Posted) == 0 }) // reads let go of what they held
 	clock.pass()

@@ -55,7 +55,7 @@ func TestLoopUpdatesInPlace(t *testing.T) {
 			r.Want(q, 1, slices.Repeat([]float32{-1}, rows*width)...)
 			for round := range 3 {
 				n := rows - round
-				before := r.exec.Counters.InPlace
+				before := r.exec.Counters().InPlace
 				r.run(q, "cache", []ops.Result{res(2, f32(rows, width)), res(3, ops.Type{DType: ops.S32})}, ref(1), word(int32(n)))
 				var want []float32
 				for i := range rows {
@@ -73,7 +73,7 @@ func TestLoopUpdatesInPlace(t *testing.T) {
 				if !own {
 					expected--
 				}
-				if got := int(r.exec.Counters.InPlace - before); r.exec.dev != nil && !r.exec.dispatcher.Stead && got != expected {
+				if got := int(r.exec.Counters().InPlace - before); r.exec.core.dev != nil && !r.exec.dispatcher.Stead && got != expected {
 					t.Errorf("own %v, %d rounds: %d updates in place, want %d", own, n, got, expected)
 				}
 				r.Built()

@@ -12,11 +12,11 @@ import (
 // one beside it where it does not.
 func warmingUp(t *testing.T, limit int, test func(r, plain *rig)) {
 	lazily(t, func(r *rig) {
-		if r.exec.target.Rounds == 0 || !r.exec.target.CPU {
+		if r.exec.core.target.Rounds == 0 || !r.exec.core.target.CPU {
 			r.Skip("the host computes otherwise than the device")
 		}
 		plain := newRig(r.T, r.Dev)
-		*plain.exec.target = *r.exec.target
+		*plain.exec.core.target = *r.exec.core.target
 		plain.limitHost(limit)
 		r.limitHost(limit)
 		r.exec.kernels.WarmUp = true
@@ -27,14 +27,14 @@ func warmingUp(t *testing.T, limit int, test func(r, plain *rig)) {
 // What is new gives the bits of the device, and nothing is compiled for it.
 func TestWarmUpSame(t *testing.T) {
 	warmingUp(t, -1, func(r, plain *rig) {
-		plain.exec.cfg.OneByOne = true
+		plain.exec.core.cfg.OneByOne = true
 		for seed := range uint64(6) {
 			a, b := r.session(), plain.session()
 			sameStream(r, plain, a, b, seed)
 			r.exec.End(a.Session)
 			plain.exec.End(b.Session)
 		}
-		if c := r.exec.Counters; c.Interpreted == 0 || c.Dispatches != 0 {
+		if c := r.exec.Counters(); c.Interpreted == 0 || c.Dispatches != 0 {
 			r.Errorf("the host carried out %d dispatches, the device %d", c.Interpreted, c.Dispatches)
 		}
 	})
@@ -59,10 +59,10 @@ func TestWarmUpPlaces(t *testing.T) {
 				x.Fatal(err)
 			}
 		}
-		if got, want := r.exec.Counters.Host, plain.exec.Counters.Host; got != want || want == 0 {
+		if got, want := r.exec.Counters().Host, plain.exec.Counters().Host; got != want || want == 0 {
 			r.Errorf("the host computes %d instructions, with the device %d", got, want)
 		}
-		if r.exec.Counters.Interpreted == 0 {
+		if r.exec.Counters().Interpreted == 0 {
 			r.Error("the host did nothing in the device's stead")
 		}
 	})
@@ -72,11 +72,11 @@ func TestWarmUpPlaces(t *testing.T) {
 // gives the same bits there. Results that the host made are at hand there.
 func TestWarmUpEnds(t *testing.T) {
 	warmingUp(t, -1, func(r, _ *rig) {
-		r.exec.cfg.OneByOne = true
+		r.exec.core.cfg.OneByOne = true
 		q, v := r.session(), f32(1<<14)
 		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
 		var first []float32
-		for round := 0; r.exec.Counters.Dispatches == 0; round++ {
+		for round := 0; r.exec.Counters().Dispatches == 0; round++ {
 			r.point(q, ops.Sin, 2, v, ref(1))
 			got, err := r.Read(q, 2, 0, 1<<14)
 			if err != nil {
@@ -91,8 +91,8 @@ func TestWarmUpEnds(t *testing.T) {
 			r.Free(q, 2)
 			r.Settle(100 * time.Microsecond) // the device server does other things, too
 		}
-		if r.exec.Counters.Interpreted < 10 {
-			r.Errorf("the device was asked after %d dispatches", r.exec.Counters.Interpreted)
+		if r.exec.Counters().Interpreted < 10 {
+			r.Errorf("the device was asked after %d dispatches", r.exec.Counters().Interpreted)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestWarmUpLoop(t *testing.T) {
 		r.run(q, "double", []ops.Result{res(2, f32(3)), res(3, f32())}, ref(1), scalar(100), scalar(0))
 		r.Want(q, 2, 32, 64, 96)
 		r.Want(q, 3, 5)
-		if c := r.exec.Counters; c.Downloaded != 0 || c.Interpreted == 0 {
+		if c := r.exec.Counters(); c.Downloaded != 0 || c.Interpreted == 0 {
 			r.Errorf("%d bytes were read back, the host carried out %d dispatches", c.Downloaded, c.Interpreted)
 		}
 	})
@@ -116,13 +116,13 @@ func TestWarmUpLoop(t *testing.T) {
 // recorded, as it does when memory runs short: then no completion is to come that it could wait for.
 func TestContestAfterOwnSubmission(t *testing.T) {
 	warmingUp(t, -1, func(r, _ *rig) {
-		r.exec.cfg.OneByOne = true
+		r.exec.core.cfg.OneByOne = true
 		r.exec.kernels.WarmUp, r.exec.kernels.Stead, r.exec.dispatcher.Stead = false, true, true
 		q := r.session()
 		v := f32(5000)
 		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
-		for id := ops.ID(2); id < ops.ID(2+2*r.exec.Trials()); id++ {
-			f := r.exec.Feed(q)
+		for id := ops.ID(2); id < ops.ID(2+2*r.exec.dispatcher.Trials()); id++ {
+			f := r.exec.core.feed(q)
 			f.Note()
 			if _, err := f.Stream().Submit(); err != nil {
 				r.Fatal(err)
@@ -132,8 +132,8 @@ func TestContestAfterOwnSubmission(t *testing.T) {
 				r.Fatal(err)
 			}
 		}
-		if r.exec.Counters.Device == 0 || r.exec.Counters.Interpreted == 0 {
-			r.Errorf("the device has carried out %d plans, the host %d kernels", r.exec.Counters.Device, r.exec.Counters.Interpreted)
+		if r.exec.Counters().Device == 0 || r.exec.Counters().Interpreted == 0 {
+			r.Errorf("the device has carried out %d plans, the host %d kernels", r.exec.Counters().Device, r.exec.Counters().Interpreted)
 		}
 	})
 }

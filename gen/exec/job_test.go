@@ -30,9 +30,9 @@ func TestEndlessFunction(t *testing.T) {
 		r.Tensor(other, 1, 5, 6)
 		r.Do(other, ops.Add, 2, f32(2), nil, ref(1), ref(1))
 		r.Want(other, 2, 10, 12)
-		r.Until(func() bool { return r.exec.cfg.Work.Stats().Started[hostjob.WorkInstruction] > 0 })
+		r.Until(func() bool { return r.exec.core.cfg.Work.Stats().Started[hostjob.WorkInstruction] > 0 })
 		r.exec.End(culprit.Session)
-		r.Until(func() bool { return r.exec.cfg.Work.Stats().Tasks == 0 })
+		r.Until(func() bool { return r.exec.core.cfg.Work.Stats().Tasks == 0 })
 		r.Do(other, ops.Add, 3, f32(2), nil, ref(1), ref(1))
 		r.Want(other, 3, 10, 12)
 	})
@@ -81,7 +81,7 @@ func TestJobs(t *testing.T) {
 			t.Fatalf("element %d is %v, want %v", i, x, want)
 		}
 	}
-	if s := r.exec.cfg.Work.Stats(); s.Started[hostjob.WorkInstruction] < 3 {
+	if s := r.exec.core.cfg.Work.Stats(); s.Started[hostjob.WorkInstruction] < 3 {
 		t.Errorf("%+v", s)
 	}
 	if q.Session.Buffers() != 1 {
@@ -120,14 +120,14 @@ func TestTurnWeights(t *testing.T) {
 	for i, w := range weights {
 		queues[i] = r.session()
 		r.exec.SetWeight(queues[i], w)
-		r.exec.yield(queues[i])
+		r.exec.queues.yield(queues[i])
 	}
 	for had[0] < 20 {
 		(<-r.Posted)()
 		for i, q := range queues {
 			if q.waits == 0 {
 				had[i]++
-				r.exec.yield(q)
+				r.exec.queues.yield(q)
 			}
 		}
 	}

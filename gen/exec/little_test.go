@@ -35,7 +35,7 @@ func TestLittleFusions(t *testing.T) {
 			r.Built()
 		}
 	}
-	if r.exec.Counters.Interpreted == 0 {
+	if r.exec.Counters().Interpreted == 0 {
 		t.Error("no kernel was interpreted")
 	}
 }
@@ -49,11 +49,11 @@ func TestLittleRandom(t *testing.T) {
 	first := r.whole(q, "words", p, 1)
 	for run := range 4 {
 		r.Built()
-		before := r.exec.Counters
+		before := r.exec.Counters()
 		if got := r.whole(q, "words", p, 1); !slices.EqualFunc(got, first, bytes.Equal) {
 			t.Fatalf("run %d gives %x, the first %x", run, got, first)
 		}
-		if n := r.exec.Counters.Interpreted - before.Interpreted; run == 3 && (n == 0 || n > 2) {
+		if n := r.exec.Counters().Interpreted - before.Interpreted; run == 3 && (n == 0 || n > 2) {
 			t.Errorf("%d kernels were interpreted", n)
 		}
 	}
@@ -78,12 +78,12 @@ func TestLittleIntegers(t *testing.T) {
 		}
 		want := alone.drawn(other, key, p, seed, bits)
 		for range 4 {
-			before := r.exec.Counters.Interpreted
+			before := r.exec.Counters().Interpreted
 			if got := r.drawn(q, key, p, seed, bits); !slices.EqualFunc(got, want, bytes.Equal) {
 				t.Fatalf("program %d gives %x, on the host alone %x, of %v", seed, got, want, p.Body)
 			}
 			r.Built()
-			if r.exec.Counters.Interpreted > before {
+			if r.exec.Counters().Interpreted > before {
 				interpreted++
 			}
 		}

@@ -148,7 +148,7 @@ func TestFusionYields(t *testing.T) {
 	q := r.session()
 	const n = 50_000 // more than can be done in one turn
 	r.Define(q, "chain", longChain(n))
-	p, err := r.exec.Program(q, "chain")
+	p, err := r.exec.library.Program(q, "chain")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,12 +160,12 @@ func TestFusionYields(t *testing.T) {
 	p.Body = &program.Block{Params: p.Body.Params, Values: p.Body.Values, Steps: []program.Step{{In: whole, Fusion: f}}}
 	x := make([]float32, 64)
 	r.Tensor(q, 1, x...)
-	turns := r.exec.Counters.Waits[queue.ForTurn]
+	turns := r.exec.Counters().Waits[queue.ForTurn]
 	r.run(q, "chain", []ops.Result{res(2, f32(64))}, ref(1))
 	if _, err := r.Read(q, 2, 0, 1); err != nil {
 		t.Fatal(err)
 	}
-	if r.exec.Counters.Waits[queue.ForTurn] == turns {
+	if r.exec.Counters().Waits[queue.ForTurn] == turns {
 		t.Error("others had no turn")
 	}
 }

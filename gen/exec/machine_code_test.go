@@ -20,14 +20,14 @@ func TestMachineCodeComesFirst(t *testing.T) {
 	for name, addresses := range map[string]bool{"device": false, "addresses": true} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, device(t, vulkan.Options{}))
-			if !r.exec.target.CPU || r.exec.target.Rounds == synth.Unlike {
+			if !r.exec.core.target.CPU || r.exec.core.target.Rounds == synth.Unlike {
 				t.Skip("the driver makes machine code with the pipeline, or the host computes otherwise")
 			}
 			if addresses && !r.Dev.Info().Features.BufferDeviceAddress {
 				t.Skip("the device has no buffer addresses")
 			}
-			r.exec.target.Addresses = addresses
-			r.exec.cfg.OneByOne, r.exec.kernels.WarmUp = true, true
+			r.exec.core.target.Addresses = addresses
+			r.exec.core.cfg.OneByOne, r.exec.kernels.WarmUp = true, true
 			q := r.session()
 			const n = 1 << 21 // so many that the host does not interpret it
 			x, y := f32(n), ops.Type{DType: ops.C128, Shape: ops.Shape{n}}
@@ -54,7 +54,7 @@ func TestMachineCodeComesFirst(t *testing.T) {
 					t.Errorf("the device ran %s before it had made machine code of it", k.Kernel.Name)
 				}
 			})
-			if ran == 0 || r.exec.Counters.Dispatches == 0 {
+			if ran == 0 || r.exec.Counters().Dispatches == 0 {
 				t.Error("the device ran nothing")
 			}
 		})

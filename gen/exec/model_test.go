@@ -18,15 +18,15 @@ var ways = []struct {
 }{
 	{"plain", func(*rig) {}, func(*rig) {}},
 	{"small work on the host", func(r *rig) { r.limitHost(1) }, func(*rig) {}},
-	{"short turns", func(r *rig) { r.exec.turns.Time = 0 }, func(*rig) {}},
+	{"short turns", func(r *rig) { r.exec.queues.turns.Time = 0 }, func(*rig) {}},
 	{"cut often", func(r *rig) { r.exec.specializer.Cutting.Longest = 7 }, func(*rig) {}},
 	{"kernels evicted", func(*rig) {}, func(r *rig) { r.exec.kernels.Clear() }},
 	{"cut, in short turns, and evicted", func(r *rig) {
-		r.exec.specializer.Cutting.Longest, r.exec.turns.Time = 41, 0
+		r.exec.specializer.Cutting.Longest, r.exec.queues.turns.Time = 41, 0
 	}, func(r *rig) { r.exec.kernels.Clear() }},
 	{"node started again", func(r *rig) { r.another(&drawer{byKey: make(map[string][]byte)}) }, func(r *rig) {
 		r.Built()
-		r.another(r.exec.target.Archive.(*drawer))
+		r.another(r.exec.core.target.Archive.(*drawer))
 	}},
 }
 
@@ -45,8 +45,8 @@ func (r *rig) sameModel(seed uint64) {
 	w := ways[int(seed)%len(ways)]
 	r.T.Run(w.name, func(t *testing.T) {
 		plain, own := newRig(t, r.Dev), newRig(t, r.Dev)
-		*plain.exec.target, *own.exec.target = *r.exec.target, *r.exec.target
-		plain.exec.cfg.OneByOne = true
+		*plain.exec.core.target, *own.exec.core.target = *r.exec.core.target, *r.exec.core.target
+		plain.exec.core.cfg.OneByOne = true
 		w.disturb(own)
 		if own.exec.dispatcher.HostLimit > 0 {
 			plain.limitHost(own.exec.dispatcher.HostLimit)

@@ -53,15 +53,15 @@ func newPair(t *testing.T, from, to string) *pair {
 			fault.CopyQueues = 2
 		}
 		r := newRig(t, device(t, vulkan.Options{Fault: fault}))
-		r.exec.exchanges = kind != "device" && kind != "GPU" // one that refuses finds out that it cannot
+		r.exec.sharing.exchanges = kind != "device" && kind != "GPU" // one that refuses finds out that it cannot
 		return r
 	}
 	p := &pair{T: t, from: open(from), to: open(to)}
-	p.shares = p.from.exec.exchanges && p.to.exec.exchanges // one of them may then find out that it cannot
+	p.shares = p.from.exec.sharing.exchanges && p.to.exec.sharing.exchanges // one of them may then find out that it cannot
 	p.to.Posted = p.from.Posted
-	p.from.exec.cfg.Name, p.from.exec.cfg.Incarnation = "nxvk_0", 7
-	p.to.exec.cfg.Name = "nxvk_1"
-	p.to.exec.cfg.Server = func(name string) Server {
+	p.from.exec.core.cfg.Name, p.from.exec.core.cfg.Incarnation = "nxvk_0", 7
+	p.to.exec.core.cfg.Name = "nxvk_1"
+	p.to.exec.core.cfg.Server = func(name string) Server {
 		if name != "nxvk_0" {
 			return nil
 		}
@@ -107,9 +107,9 @@ func (r *rig) used() uint64 {
 // idle waits until nothing is on its way between the executors.
 func (p *pair) idle() {
 	p.Helper()
-	p.from.Until(func() bool { return len(p.from.exec.senders) == 0 && p.to.exec.Building() == 0 })
+	p.from.Until(func() bool { return len(p.from.exec.sharing.senders) == 0 && p.to.exec.Building() == 0 })
 	p.from.Settle(10 * time.Millisecond)
-	p.from.exec.slots.Trim()
+	p.from.exec.sharing.slots.Trim()
 }
 
 // random makes a value of the given bytes or so in some way, and returns its type.

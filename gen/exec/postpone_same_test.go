@@ -14,8 +14,8 @@ import (
 func TestLazySame(t *testing.T) {
 	lazily(t, func(r *rig) {
 		plain := newRig(r.T, r.Dev)
-		*plain.exec.target = *r.exec.target
-		plain.exec.cfg.OneByOne = true
+		*plain.exec.core.target = *r.exec.core.target
+		plain.exec.core.cfg.OneByOne = true
 		for seed := range uint64(12) {
 			a, b := r.session(), plain.session()
 			for range 3 {

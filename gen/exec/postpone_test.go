@@ -34,7 +34,7 @@ func TestLazyDropsWhatIsFreed(t *testing.T) {
 		q, v := r.session(), f32(1000)
 		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
 		r.want1(q, 1, 3, 3)
-		dispatches, bytes := r.exec.Counters.Dispatches, q.Session.Bytes()
+		dispatches, bytes := r.exec.Counters().Dispatches, q.Session.Bytes()
 		r.point(q, ops.Add, 2, v, ref(1), ref(1))
 		r.point(q, ops.Exp, 3, v, ref(2))
 		r.point(q, ops.Multiply, 4, v, ref(1), ref(1))
@@ -44,7 +44,7 @@ func TestLazyDropsWhatIsFreed(t *testing.T) {
 			r.Errorf("the session is charged %d bytes for what is pending", n-bytes)
 		}
 		r.want1(q, 4, 3, 9)
-		if n := r.exec.Counters.Dispatches - dispatches; n != 1 {
+		if n := r.exec.Counters().Dispatches - dispatches; n != 1 {
 			r.Errorf("%d dispatches, want that of the product alone", n)
 		}
 		if n := q.Session.Bytes() - bytes; n != 4000 {
@@ -56,7 +56,7 @@ func TestLazyDropsWhatIsFreed(t *testing.T) {
 		r.Free(q, 4)
 		r.Free(q, 1)
 		r.Until(func() bool { return q.Session.Bytes() == 0 })
-		if n := r.exec.Counters.Dispatches - dispatches; n != 1 {
+		if n := r.exec.Counters().Dispatches - dispatches; n != 1 {
 			r.Errorf("%d dispatches, though all else was freed", n-1)
 		}
 	})
@@ -82,7 +82,7 @@ func TestLazyFuses(t *testing.T) {
 		}
 		r.Do(q, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
 		softmax := func(id ops.ID, scale float32, keep bool) (out []float32, dispatches uint64) {
-			before := r.exec.Counters.Dispatches
+			before := r.exec.Counters().Dispatches
 			r.Do(q, ops.ReduceMax, id, k, [][]int{{1}, {1}}, ref(1))
 			r.point(q, ops.Subtract, id+1, m, ref(1), ref(id))
 			r.point(q, ops.Exp, id+2, m, ref(id+1))
@@ -98,7 +98,7 @@ func TestLazyFuses(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			dispatches = r.exec.Counters.Dispatches - before
+			dispatches = r.exec.Counters().Dispatches - before
 			if keep {
 				exps, err := r.Read(q, id+2, 0, len(x))
 				if err != nil || len(exps) != len(x) || slices.Contains(exps, 0) {
@@ -277,12 +277,12 @@ func TestLazySilence(t *testing.T) {
 		q, v := r.session(), f32(100)
 		r.Do(q, ops.Iota, 1, v, [][]int{{-1}})
 		r.point(q, ops.Add, 2, v, ref(1), scalar(1))
-		if r.exec.Counters.Dispatches != 0 {
+		if r.exec.Counters().Dispatches != 0 {
 			r.Fatal("nothing was pending")
 		}
 		r.Until(func() bool {
 			_, there := q.Session.Get(2)
-			return there && r.exec.Counters.Submits > 0 && r.exec.feeds.Idle()
+			return there && r.exec.Counters().Submits > 0 && r.exec.core.feeds.Idle()
 		})
 	})
 }
@@ -309,18 +309,18 @@ func TestLazyLoop(t *testing.T) {
 		rounds(200)
 		r.Until(func() bool { return q.queue.Len() == 0 })
 		r.Built()
-		before := r.exec.Counters.Dispatches
+		before := r.exec.Counters().Dispatches
 		rounds(100)
 		out, err := r.Read(q, w, 0, 600)
 		if err != nil {
 			r.Fatal(err)
 		}
-		return out, r.exec.Counters.Dispatches - before
+		return out, r.exec.Counters().Dispatches - before
 	}
 	lazily(t, func(r *rig) {
 		plain := newRig(r.T, r.Dev)
-		*plain.exec.target = *r.exec.target
-		plain.exec.cfg.OneByOne = true
+		*plain.exec.core.target = *r.exec.core.target
+		plain.exec.core.cfg.OneByOne = true
 		want, all := loop(plain, false)
 		for _, pauses := range []bool{false, true} {
 			got, n := loop(r, pauses)

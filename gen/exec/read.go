@@ -20,14 +20,14 @@ type Data struct {
 // reader gives values, and tells when everything before has been computed.
 type reader struct {
 	*core
-	*scheduler
+	queues   *scheduler
 	observer *spans.Observer[*Queue] // where the time of a read goes
 }
 
 // Read gives count elements of a value from offset on, after everything that
 // the session asked for before. done runs on the goroutine of the Executor.
 func (rd *reader) Read(q *Queue, id ops.ID, offset, count int, done func(Data, error)) {
-	rd.enqueue(q, request{read: id, task: func(q *Queue) queue.Wait {
+	rd.queues.enqueue(q, request{read: id, task: func(q *Queue) queue.Wait {
 		rd.read(q, id, offset, count, done)
 		return 0
 	}})
@@ -59,7 +59,7 @@ func (rd *reader) read(q *Queue, id ops.ID, offset, count int, done func(Data, e
 		}}, nil)
 		return
 	}
-	rd.Feed(q).Fetch(m, from, n, true, func(data []byte, release func(), err error) {
+	rd.feed(q).Fetch(m, from, n, true, func(data []byte, release func(), err error) {
 		if err != nil {
 			m.Drop()
 			done(Data{}, err)
@@ -82,7 +82,7 @@ func (rd *reader) ReadTraced(q *Queue, c *wire.Context, r Range, done func(Data,
 		rd.Read(q, r.ID, r.Offset, r.Count, done)
 		return
 	}
-	rd.enqueue(q, request{read: r.ID, task: func(of *Queue) queue.Wait {
+	rd.queues.enqueue(q, request{read: r.ID, task: func(of *Queue) queue.Wait {
 		o.BeginRead()
 		rd.read(of, r.ID, r.Offset, r.Count, func(data Data, err error) {
 			done(data, err)
@@ -100,15 +100,15 @@ func (rd *reader) value(q *Queue, id ops.ID) (store.Value, error) {
 		return v, err
 	case v.Failure() != nil:
 		return v, v.Failure()
-	case v.Mem.Host == nil && rd.Lost() != nil:
-		return v, rd.Lost()
+	case v.Mem.Host == nil && rd.feeds.Lost() != nil:
+		return v, rd.feeds.Lost()
 	}
 	return v, nil
 }
 
 // Describe gives the type of a value, after everything before.
 func (rd *reader) Describe(q *Queue, id ops.ID, done func(ops.Type, error)) {
-	rd.enqueue(q, request{read: id, task: func(q *Queue) queue.Wait {
+	rd.queues.enqueue(q, request{read: id, task: func(q *Queue) queue.Wait {
 		v, err := rd.value(q, id)
 		done(v.Type, err)
 		return 0
@@ -118,7 +118,7 @@ func (rd *reader) Describe(q *Queue, id ops.ID, done func(ops.Type, error)) {
 // Sync calls done when everything that the session asked for before has been
 // computed.
 func (rd *reader) Sync(q *Queue, done func(error)) {
-	rd.Do(q, func(q *Queue) queue.Wait {
+	rd.queues.Do(q, func(q *Queue) queue.Wait {
 		q.afterAsync(func() { rd.whenComputed(q, done) })
 		return 0
 	})
@@ -127,7 +127,7 @@ func (rd *reader) Sync(q *Queue, done func(error)) {
 // Barrier calls done when everything that the session asked for before has been
 // computed but for runs that may take any time, and what needs their results.
 func (rd *reader) Barrier(q *Queue, done func(error)) {
-	rd.Do(q, func(q *Queue) queue.Wait {
+	rd.queues.Do(q, func(q *Queue) queue.Wait {
 		rd.whenComputed(q, done)
 		return 0
 	})
@@ -139,5 +139,5 @@ func (rd *reader) whenComputed(q *Queue, done func(error)) {
 		done(nil)
 		return
 	}
-	rd.Feed(q).Finish(done)
+	rd.feed(q).Finish(done)
 }

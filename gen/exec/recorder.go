@@ -43,7 +43,7 @@ const (
 // and has that run when a result is needed or the stream is silent.
 type recorder struct {
 	*core
-	*scheduler
+	queues     *scheduler
 	runs       runner
 	dispatcher *dispatch.Dispatcher[*Queue] // makes plans, and says what is work for the host
 	gathering  []*Queue                     // queues with a trace
@@ -105,7 +105,7 @@ func (rc *recorder) postpone(q *Queue, in *wire.Instr) timing {
 	case in.Op == ops.Run:
 		q.loop.Reset()
 		return q.flushIf(true)
-	case in.Op == ops.Import || in.Op.IsCollective() || in.Note != "" || rc.Lost() != nil || q.trace.Full():
+	case in.Op == ops.Import || in.Op.IsCollective() || in.Note != "" || rc.feeds.Lost() != nil || q.trace.Full():
 		return q.flushIf(true)
 	}
 	if q.renames(in) {
@@ -138,7 +138,7 @@ func (rc *recorder) free(q *Queue, in *wire.Instr) timing {
 		}
 	}
 	if len(left) == 0 && len(list) > 0 {
-		rc.Counters.Instructions++
+		rc.counters.Instructions++
 		return later
 	}
 	in.Attrs = [][]int{left}
@@ -193,7 +193,7 @@ func (rc *recorder) classify(q *Queue, in *wire.Instr) timing {
 	}
 	switch {
 	case f.Making:
-		f.Plan.Then(func() { rc.Resume(q) })
+		f.Plan.Then(func() { rc.queues.Resume(q) })
 		return unknown
 	case !f.Lazy, placement.CheckIndex(w) != nil:
 		return q.flushIf(pending)
@@ -253,15 +253,27 @@ func (rc *recorder) add(q *Queue, in *wire.Instr, f *trace.Signature, w *placeme
 func (rc *recorder) cutTrace(q *Queue) request {
 	s := q.trace
 	q.trace, q.running, q.usual = nil, s, s.Len()
-	rc.gathering = slices.DeleteFunc(rc.gathering, func(g *Queue) bool { return g == q })
+	rc.drop(q)
 	return request{task: func(q *Queue) queue.Wait { return rc.runTrace(q, s) }}
+}
+
+// drop forgets that a queue has a trace.
+func (rc *recorder) drop(q *Queue) {
+	rc.gathering = slices.DeleteFunc(rc.gathering, func(g *Queue) bool { return g == q })
+}
+
+// flushTraces has what is pending in any queue carried out.
+func (rc *recorder) flushTraces() {
+	for _, q := range slices.Clone(rc.gathering) {
+		rc.flushTrace(q)
+	}
 }
 
 // flushTrace has what is pending in a queue carried out, unless the queue waits for
 // something.
 func (rc *recorder) flushTrace(q *Queue) {
 	if q.trace != nil && q.waits == 0 && q.queue.Len() == 0 {
-		rc.enqueue(q, rc.cutTrace(q))
+		rc.queues.enqueue(q, rc.cutTrace(q))
 	}
 }
 
@@ -297,7 +309,7 @@ func (rc *recorder) runSilent() {
 			continue
 		}
 		q.quiet++
-		if q.quiet >= patience || rc.Feed(q).InFlight() == 0 && !q.loop.Looping() {
+		if q.quiet >= patience || rc.feed(q).InFlight() == 0 && !q.loop.Looping() {
 			rc.flushTrace(q)
 		}
 	}
@@ -337,7 +349,7 @@ func (rc *recorder) runTrace(q *Queue, s *trace.Trace) (wait queue.Wait) {
 // bind begins the run of a trace with what that takes from outside.
 func (rc *recorder) bind(q *Queue, s *trace.Trace) *run {
 	b, t, skipped := rc.traces.Block(s, memory.Allows(q.Session, s.Total(), 0))
-	rc.Counters.Instructions += uint64(skipped)
+	rc.counters.Instructions += uint64(skipped)
 	r := &q.traceRun
 	*r = run{
 		slots: append(r.slots[:0], make([]store.Value, s.Slots())...), lits: append(r.lits[:0], make([]*ops.Literal, s.Slots())...),

@@ -39,7 +39,7 @@ func (r *rig) recordsPart(q *Queue) {
 // in hand, and what has been recorded when it ends is let go.
 func TestRecordingYields(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
-	r.exec.turns.Time = 0 // a look at the clock ends the turn
+	r.exec.queues.turns.Time = 0 // a look at the clock ends the turn
 	const n = 1 << 16
 	q, other := r.session(), r.session()
 	r.Tensor(other, 1, 5, 6)
@@ -91,14 +91,14 @@ func TestRecordingYields(t *testing.T) {
 func TestShortTurnsSame(t *testing.T) {
 	lazily(t, func(r *rig) {
 		plain := newRig(r.T, r.Dev)
-		*plain.exec.target = *r.exec.target
-		r.exec.turns.Time = 0
-		plain.exec.cfg.OneByOne = true
+		*plain.exec.core.target = *r.exec.core.target
+		r.exec.queues.turns.Time = 0
+		plain.exec.core.cfg.OneByOne = true
 		for seed := range uint64(6) {
 			a, b := r.session(), plain.session()
 			sameStream(r, plain, a, b, seed)
 		}
-		if r.exec.Counters.Waits[queue.ForTurn] == 0 {
+		if r.exec.Counters().Waits[queue.ForTurn] == 0 {
 			r.Error("others had no turn")
 		}
 	})

@@ -36,7 +36,7 @@ func refusing(t *testing.T) (*rig, *refusals, *bytes.Buffer) {
 	f := &refusals{}
 	r := newRig(t, device(t, vulkan.Options{Fault: f.fault()}))
 	log := &bytes.Buffer{}
-	r.exec.cfg.Log = zerolog.New(log)
+	r.exec.core.cfg.Log = zerolog.New(log)
 	f.all.Store(true)
 	return r, f, log
 }
@@ -53,11 +53,11 @@ func TestRefusedInstruction(t *testing.T) {
 	r.Want(q, 3, 4, 16, 36)
 	r.Do(q, ops.Iota, 4, f32(2, 2), [][]int{{-1}})
 	r.Want(q, 4, 0, 1, 2, 3)
-	r.exec.target.CPU = false // factorisations of a GPU have kernels
+	r.exec.core.target.CPU = false // factorisations of a GPU have kernels
 	r.Do(q, ops.Add, 5, f32(2, 2), nil, ref(4), scalar(1))
 	r.Do(q, ops.TriangularSolve, 7, f32(2, 2), [][]int{{1}, {1}, {0}}, ref(5), ref(5))
 	r.Want(q, 7, 1, 2, 0, -0.5)
-	if n := r.exec.Counters.Fallbacks; n < 5 {
+	if n := r.exec.Counters().Fallbacks; n < 5 {
 		r.Errorf("%d instructions are counted as the host's, want 5 at least", n)
 	}
 	r.Built()
@@ -96,8 +96,8 @@ func TestRefusedFusion(t *testing.T) {
 		}
 		r.Built()
 	}
-	if n := f.refused.Load(); n == 0 || r.exec.Counters.Refused != uint64(n) || r.exec.Counters.Fallbacks != 0 {
-		t.Errorf("%d kernels are refused, the counts are %+v", n, r.exec.Counters)
+	if n := f.refused.Load(); n == 0 || r.exec.Counters().Refused != uint64(n) || r.exec.Counters().Fallbacks != 0 {
+		t.Errorf("%d kernels are refused, the counts are %+v", n, r.exec.Counters())
 	}
 	other := r.session()
 	r.Define(other, "wider", softmax(rows, cols+1))
@@ -122,7 +122,7 @@ func TestRefusedWarmUp(t *testing.T) {
 	warmingUp(t, -1, func(p, _ *rig) {
 		f := &refusals{}
 		r := newRig(p.T, device(p.T, vulkan.Options{Fault: f.fault()}))
-		*r.exec.target, r.exec.kernels.WarmUp, r.exec.cfg.OneByOne = *p.exec.target, true, true
+		*r.exec.core.target, r.exec.kernels.WarmUp, r.exec.core.cfg.OneByOne = *p.exec.core.target, true, true
 		r.limitHost(-1)
 		f.all.Store(true)
 		q, v := r.session(), f32(100)
@@ -144,7 +144,7 @@ func TestRefusedWarmUp(t *testing.T) {
 			r.Free(q, 2)
 			r.Built()
 		}
-		if c := r.exec.Counters; c.Refused == 0 || c.Fallbacks != 0 || c.Dispatches != 0 || c.Interpreted < 6 {
+		if c := r.exec.Counters(); c.Refused == 0 || c.Fallbacks != 0 || c.Dispatches != 0 || c.Interpreted < 6 {
 			r.Errorf("%+v", c)
 		}
 	})

@@ -24,7 +24,7 @@ import (
 // the run keeps its place.
 type interpreter struct {
 	*core
-	*scheduler
+	queues      *scheduler
 	programs    *library
 	specializer *program.Specializer         // compiles programs
 	kernels     *kernels.Cache               // compiled code
@@ -221,8 +221,8 @@ func (ip *interpreter) bind(q *Queue, in *wire.Instr) (*run, []ops.Type, error) 
 func (ip *interpreter) finish(q *Queue, r *run) (wait queue.Wait) {
 	values := r.prog.Body.Values
 	for ; r.err == nil && r.given < len(values); r.given++ {
-		if ip.turns.Over() {
-			ip.yield(q)
+		if ip.queues.turns.Over() {
+			ip.queues.yield(q)
 			return queue.ForTurn
 		}
 		q.Session.Put(r.in.Outs[r.given].ID, ip.valueOf(q, r, values[r.given]))
@@ -269,8 +269,8 @@ func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 	if f.pc == len(f.Steps) {
 		return ip.leave(q, r, f)
 	}
-	if ip.turns.Over() {
-		ip.yield(q)
+	if ip.queues.turns.Over() {
+		ip.queues.yield(q)
 		return queue.ForTurn
 	}
 	s := &f.Steps[f.pc]
@@ -374,7 +374,7 @@ func (r *run) arrived(x *collective) {
 	}
 	delete(r.coming, id)
 	if q := x.owner; q.run == r && q.waits == queue.ForMesh {
-		x.exec.Resume(q)
+		x.sharing.queues.Resume(q)
 	}
 }
 
@@ -384,6 +384,6 @@ func (r *run) giveUp(err error) {
 	r.coming = nil
 	for _, x := range coming {
 		x.drop(err)
-		x.exec.Resume(x.queue)
+		x.sharing.queues.Resume(x.queue)
 	}
 }

@@ -179,7 +179,7 @@ func TestCallback(t *testing.T) {
 			{Op: ops.Callback, Ins: uses(2), Outs: []ops.Result{res(3, v)}, Attrs: [][]int{{8}}},
 		}})
 		var calls []Call
-		r.exec.cfg.Call = func(c Call) { calls = append(calls, c) }
+		r.exec.core.cfg.Call = func(c Call) { calls = append(calls, c) }
 		run := func(id ops.ID) Call {
 			calls = nil
 			r.exec.Stream(q, []wire.Instr{{Name: "run", Defines: wire.Defines{Key: "ask", Callbacks: &pid},

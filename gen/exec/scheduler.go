@@ -14,10 +14,13 @@ import (
 // waits for a reason, and is served again from there.
 type scheduler struct {
 	*core
-	queues   map[*store.Session]*Queue
-	turns    queue.Turns[*Queue]
-	recorder postponer
-	exec     executor
+	bySession map[*store.Session]*Queue
+	turns     queue.Turns[*Queue]
+	recorder  postponer
+
+	execute     func(q *Queue, in *wire.Instr) queue.Wait // carries out an instruction, or says what it waits for: the evaluator
+	cancel      func(q *Queue, ids []int)                 // ends runs, under way or waiting for their turn: the interpreter
+	retryShared func()                                    // looks for values that other sessions and devices wait for: sharing
 }
 
 // postponer decides when instructions of a stream have their turn: the recorder.
@@ -28,27 +31,20 @@ type postponer interface {
 	awaitSilence()
 }
 
-// executor is what the scheduler asks of the Executor.
-type executor interface {
-	execute(q *Queue, in *wire.Instr) queue.Wait // carries out an instruction, or says what it waits for
-	cancel(q *Queue, ids []int)                  // ends runs, under way or waiting for their turn
-	retryShared()                                // looks for values that other sessions and devices wait for
-}
-
 // serve carries out a request.
 func (s *scheduler) serve(q *Queue, r *request) queue.Wait {
 	if r.task == nil {
-		return s.exec.execute(q, r.in)
+		return s.execute(q, r.in)
 	}
 	return r.task(q)
 }
 
 // Queue returns the queue of a session.
 func (s *scheduler) Queue(of *store.Session) *Queue {
-	q, ok := s.queues[of]
+	q, ok := s.bySession[of]
 	if !ok {
 		q = &Queue{Session: of}
-		s.queues[of] = q
+		s.bySession[of] = q
 	}
 	return q
 }
@@ -60,7 +56,7 @@ func (s *scheduler) Stream(q *Queue, instrs []wire.Instr) {
 	for i := range instrs {
 		in := &instrs[i]
 		if in.Op == ops.Cancel && in.Err == nil {
-			s.exec.cancel(q, in.Attrs[0]) // what is to be ended holds up the rest
+			s.cancel(q, in.Attrs[0]) // what is to be ended holds up the rest
 			continue
 		}
 		if q.queue.Len() == 0 && q.waits == 0 {
@@ -81,7 +77,7 @@ func (s *scheduler) Stream(q *Queue, instrs []wire.Instr) {
 			}
 			var wait queue.Wait
 			if !s.follow(q, newRequest(in)) {
-				wait = s.exec.execute(q, in)
+				wait = s.execute(q, in)
 			}
 			if wait == 0 {
 				if s.turns.Over() {
@@ -150,7 +146,7 @@ func (s *scheduler) advance(q *Queue) {
 // park has a queue wait for something.
 func (s *scheduler) park(q *Queue, why queue.Wait) {
 	if q.waits == 0 {
-		s.Counters.Waits[why]++
+		s.counters.Waits[why]++
 		if q.run != nil {
 			q.run.waited(why)
 		}
@@ -180,7 +176,7 @@ func (s *scheduler) resumeWith(q *Queue, err error) {
 // settle does what follows a round of work: values that others wait for are looked for, and what has gathered is
 // flushed once the stream is silent.
 func (s *scheduler) settle() {
-	s.exec.retryShared()
+	s.retryShared()
 	s.recorder.awaitSilence()
 }
 

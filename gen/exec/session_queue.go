@@ -8,6 +8,7 @@ import (
 	"nxvk/gen/exec/dispatch"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/hostjob"
+	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/loop"
 	"nxvk/gen/exec/memory"
 	"nxvk/gen/exec/mesh"
@@ -81,6 +82,17 @@ func (q *Queue) deadline() time.Duration {
 		return 0
 	}
 	return q.Session.Deadline
+}
+
+// effort is what the work of a queue is part of; nil is an instruction of few dispatches.
+func (q *Queue) effort(p *kernels.Plan) *feed.Effort {
+	switch {
+	case q.run != nil && q.run.in != nil:
+		return &q.run.effort
+	case len(p.Steps) > 1:
+		return &feed.Effort{}
+	}
+	return nil
 }
 
 // task is what a queue runs. It returns why it has to wait, and is then run again.
@@ -220,3 +232,41 @@ func (q *Queue) note(in *wire.Instr) string {
 
 // newRequest is the request to carry out an instruction.
 func newRequest(in *wire.Instr) request { return request{in: in, eager: true} }
+
+// Ender is what a package above keeps for a session. It ends with the session.
+type Ender interface{ End() }
+
+// Above returns what the package of a key keeps for the session of a queue; the first time
+// make says what that is.
+func (q *Queue) Above(key any, make func() Ender) Ender {
+	home := q.home()
+	x := home.above[key]
+	if x == nil {
+		x = make()
+		if home.above == nil {
+			home.above = map[any]Ender{}
+		}
+		home.above[key] = x
+	}
+	return x
+}
+
+// Peek returns what the package of a key keeps for the session of a queue; nil for nothing.
+func (q *Queue) Peek(key any) Ender { return q.home().above[key] }
+
+// Home returns the queue of the session; q itself may be that of an async run of the session.
+func (q *Queue) Home() *Queue { return q.home() }
+
+// Wait is why the first request of a session cannot go on, 0 where it can.
+func (q *Queue) Wait() queue.Wait { return q.waits }
+
+// Waiting counts the requests of a session that have not been carried out:
+// pending instructions, those behind a request that cannot go on, and those of
+// runs that have left the session's order.
+func (q *Queue) Waiting() int {
+	n := q.queue.Len() + q.trace.Len()
+	for _, f := range q.asyncs {
+		n += f.Waiting()
+	}
+	return n
+}

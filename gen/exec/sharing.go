@@ -26,7 +26,7 @@ const ImportTime = time.Second
 // and collectives.
 type sharing struct {
 	*core
-	*scheduler
+	queues     *scheduler
 	kernels    *kernels.Cache               // what combines operands of collectives
 	memory     *memory.Manager[*Queue]      // of what arrives
 	transfers  *transfer.Transfers[*Queue]  // of what collectives take
@@ -43,15 +43,15 @@ type sharing struct {
 
 // retryShared serves the queues that wait for another session, and looks again for values that no instruction
 // made before.
-func (e *sharing) retryShared() {
-	if waiting := e.imports; len(waiting) > 0 {
-		e.imports = nil
+func (sh *sharing) retryShared() {
+	if waiting := sh.imports; len(waiting) > 0 {
+		sh.imports = nil
 		for _, q := range waiting {
 			q.waits = 0
-			e.advance(q)
+			sh.queues.advance(q)
 		}
 	}
-	e.retryExports()
+	sh.retryExports()
 }
 
 // sharerOf returns the session that a shared value belongs to, or nil where the
@@ -68,12 +68,12 @@ func sharerOf(queues map[*store.Session]*Queue, s *wire.Shared) *store.Session {
 }
 
 // sharedBy returns the session that a shared value belongs to.
-func (e *sharing) sharedBy(s *wire.Shared) (*store.Session, error) {
-	if s.Incarnation != 0 && s.Incarnation != e.cfg.Incarnation {
+func (sh *sharing) sharedBy(s *wire.Shared) (*store.Session, error) {
+	if s.Incarnation != 0 && s.Incarnation != sh.cfg.Incarnation {
 		return nil, &wire.Fault{Kind: wire.NotShared, Err: fmt.Errorf(
-			"value %d belonged to an earlier run of %s (incarnation %d; this run is %d): compute or upload it again", s.ID, s.Server, s.Incarnation, e.cfg.Incarnation)}
+			"value %d belonged to an earlier run of %s (incarnation %d; this run is %d): compute or upload it again", s.ID, s.Server, s.Incarnation, sh.cfg.Incarnation)}
 	}
-	if from := sharerOf(e.queues, s); from != nil {
+	if from := sharerOf(sh.queues.bySession, s); from != nil {
 		return from, nil
 	}
 	return nil, notShared(s)
@@ -98,34 +98,34 @@ func sameKey(a, b uint64) bool {
 // waitImport parks a queue until other sessions have made progress. While an instruction of the session
 // source is on its way to make the value that may take any time; otherwise it reports false when the
 // queue has waited long enough.
-func (e *sharing) waitImport(q, source *Queue, id ops.ID) bool {
+func (sh *sharing) waitImport(q, source *Queue, id ops.ID) bool {
 	q.source = source
-	if e.isComing(q, id) {
+	if sh.isComing(q, id) {
 		q.since = time.Time{}
-		e.imports = append(e.imports, q)
+		sh.imports = append(sh.imports, q)
 		return true
 	}
 	now := time.Now()
 	if q.since.IsZero() {
 		q.since = now
-		time.AfterFunc(ImportTime, func() { e.cfg.Post(e.settle) })
+		time.AfterFunc(ImportTime, func() { sh.cfg.Post(sh.queues.settle) })
 	}
 	if now.Sub(q.since) >= ImportTime {
 		return false
 	}
-	e.imports = append(e.imports, q)
+	sh.imports = append(sh.imports, q)
 	return true
 }
 
 // isComing reports whether an instruction that makes the value which q imports has come and will be
 // carried out. It is not where it waits for an import that waits for q: sessions that wait for each other
 // do so for a bounded time.
-func (e *sharing) isComing(q *Queue, id ops.ID) bool {
+func (sh *sharing) isComing(q *Queue, id ops.ID) bool {
 	if !q.source.makes(id) {
 		return false
 	}
 	w := q.source
-	for range e.queues {
+	for range sh.queues.bySession {
 		if w.waits != queue.ForImport || w.source == nil {
 			return true
 		}
@@ -139,40 +139,40 @@ func (e *sharing) isComing(q *Queue, id ops.ID) bool {
 // importValue gives a value of another session an id of this one. Where the
 // other session has yet to make it, the queue waits: a bounded time for an instruction that makes it to
 // come, and as long as that takes once it is there.
-func (e *sharing) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
+func (sh *sharing) importValue(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	if len(in.Outs) != 1 {
-		e.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
+		sh.poison(q, in, nil, &wire.Fault{Kind: wire.BadArgument, Err: fmt.Errorf("gives one result, %d are named", len(in.Outs))})
 		return 0
 	}
-	if in.Shared.Node == e.cfg.Node {
+	if in.Shared.Node == sh.cfg.Node {
 		in.Shared.Node = ""
 	}
-	if s := in.Shared; s.Node != "" || s.Server != "" && s.Server != e.cfg.Name {
-		e.importFromDevice(q, in)
+	if s := in.Shared; s.Node != "" || s.Server != "" && s.Server != sh.cfg.Name {
+		sh.importFromDevice(q, in)
 		return 0
 	}
-	from, err := e.sharedBy(in.Shared)
+	from, err := sh.sharedBy(in.Shared)
 	if err != nil {
-		e.poison(q, in, nil, err)
+		sh.poison(q, in, nil, err)
 		return 0
 	}
 	id := in.Shared.ID
-	theirs := e.queues[from]
+	theirs := sh.queues.bySession[from]
 	if theirs.trace.Makes(id) {
-		e.flush(theirs)
+		sh.flush(theirs)
 	}
 	v, ok := from.Get(id)
-	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && e.waitImport(q, theirs, id) {
+	if !ok && (id > from.Last || theirs.makers[id] != nil || theirs.trace.Makes(id) || theirs.running.Makes(id)) && sh.waitImport(q, theirs, id) {
 		return queue.ForImport
 	}
 	out := in.Outs[0]
 	switch {
 	case !ok:
-		e.poison(q, in, nil, from.Missing(id))
+		sh.poison(q, in, nil, from.Missing(id))
 	case v.Failure() != nil:
-		e.poison(q, in, nil, v.Failure())
+		sh.poison(q, in, nil, v.Failure())
 	case !v.Type.Equal(out.Type):
-		e.poison(q, in, nil, unlike(v, out.Type))
+		sh.poison(q, in, nil, unlike(v, out.Type))
 	default:
 		v.Mem.Retain()
 		q.Session.Put(out.ID, v)

@@ -41,8 +41,8 @@ func TestSingular(t *testing.T) {
 		}
 		r.Want(q, 6, 1, 1)
 		r.Want(q, 7, 0.5, 0.25)
-		if r.exec.Counters.Failed != 1 {
-			r.Errorf("%d failed, want 1", r.exec.Counters.Failed)
+		if r.exec.Counters().Failed != 1 {
+			r.Errorf("%d failed, want 1", r.exec.Counters().Failed)
 		}
 		for id := ops.ID(1); id <= 7; id++ {
 			r.Free(q, id)
@@ -58,7 +58,7 @@ func TestSingular(t *testing.T) {
 // and so is a result computed from it. Whoever reads one gets the error.
 func TestSolveGoesOn(t *testing.T) {
 	rigs(t, func(r *rig) {
-		if r.Dev == nil || r.exec.target.CPU {
+		if r.Dev == nil || r.exec.core.target.CPU {
 			r.Skip("only GPUs solve")
 		}
 		r.warm()

@@ -121,7 +121,7 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 	if q.job.WorksOn(&s.In) {
 		if wait, again := ip.jobs.Collect(q, &s.In); !again {
 			if wait == 0 {
-				ip.Counters.Instructions += uint64(len(f.Body))
+				ip.counters.Instructions += uint64(len(f.Body))
 			}
 			return wait
 		}
@@ -151,7 +151,7 @@ func (ip *interpreter) runFusion(q *Queue, r *run, s *program.Step) (wait queue.
 			ip.poison(q, &s.In, w.Types, err)
 		}
 		if done || err != nil {
-			ip.Counters.Instructions += uint64(len(f.Body))
+			ip.counters.Instructions += uint64(len(f.Body))
 		}
 		if wait != 0 || done || err != nil {
 			return wait
@@ -174,7 +174,7 @@ func (ip *interpreter) beginApart(q *Queue, f *program.Fusion, at *frame) (wait 
 // canRun reports whether a fusion can be carried out by its plan, is large enough for that, and is not
 // better divided.
 func (ip *interpreter) canRun(f *program.Fusion, w *placement.Work) bool {
-	return f.Plan != nil && ip.kernels.Made(f.Plan) && ip.Lost() == nil && !w.Small(ip.dispatcher.HostLimit) &&
+	return f.Plan != nil && ip.kernels.Made(f.Plan) && ip.feeds.Lost() == nil && !w.Small(ip.dispatcher.HostLimit) &&
 		!ip.dispatcher.Divides(w)
 }
 
@@ -189,8 +189,8 @@ func (ip *interpreter) runOneByOne(q *Queue, r *run, f *program.Fusion, at *fram
 		for _, id := range ends[at.part] {
 			r.clear(id)
 		}
-		if at.part++; at.part < len(f.Body) && ip.turns.Over() {
-			ip.yield(q)
+		if at.part++; at.part < len(f.Body) && ip.queues.turns.Over() {
+			ip.queues.yield(q)
 			return queue.ForTurn
 		}
 	}
@@ -222,7 +222,7 @@ func (ip *interpreter) runByPlan(q *Queue, w *placement.Work, s *program.Step) (
 		}
 		ip.poison(q, &s.In, w.Types, err)
 	}
-	ip.Counters.Instructions += uint64(len(s.Fusion.Body))
+	ip.counters.Instructions += uint64(len(s.Fusion.Body))
 	return 0, true
 }
 
@@ -233,10 +233,10 @@ func (ip *interpreter) awaitWarmStart(q *Queue, r *run) bool {
 	if t == nil {
 		return false
 	}
-	if t.Awaited() && r.err == nil && ip.Lost() == nil {
+	if t.Awaited() && r.err == nil && ip.feeds.Lost() == nil {
 		if !r.admission {
 			r.admission = true
-			ip.specializer.Await(t, func() { ip.Resume(q) })
+			ip.specializer.Await(t, func() { ip.queues.Resume(q) })
 		}
 		return true
 	}

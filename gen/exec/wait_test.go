@@ -15,7 +15,7 @@ func TestWaits(t *testing.T) {
 	r := newRig(t, device(t, vulkan.Options{}))
 	waits := func(q *Queue, want queue.Wait) {
 		t.Helper()
-		before := r.exec.Counters.Waits[want]
+		before := r.exec.Counters().Waits[want]
 		if q.Wait() != want || before == 0 {
 			t.Errorf("it waits for %q, counted %d times; want %q", q.Wait(), before, want)
 		}
@@ -26,7 +26,7 @@ func TestWaits(t *testing.T) {
 	r.Do(q, ops.Sort, 2, f32(3), [][]int{{0}, {0}, {0}}, ref(1))
 	waits(q, queue.ForPlan)
 	r.Want(q, 2, 1, 2, 3)
-	r.exec.cfg.OneByOne = true
+	r.exec.core.cfg.OneByOne = true
 	r.Do(q, ops.Tanh, 3, f32(3), nil, ref(1))
 	waits(q, queue.ForKernel)
 	in := wire.Instr{Name: "import", Instr: ops.Instr{Op: ops.Import, Outs: []ops.Result{{ID: 1, Type: f32(3)}}}}
@@ -37,7 +37,7 @@ func TestWaits(t *testing.T) {
 	}
 	r.Tensor(q, 9, 4, 5, 6)
 	r.Want(other, 1, 4, 5, 6)
-	if r.exec.Counters.Waits[queue.ForImport] == 0 {
+	if r.exec.Counters().Waits[queue.ForImport] == 0 {
 		t.Error("the import is not counted")
 	}
 }

@@ -40,11 +40,11 @@ func (d *drawer) keys() []string {
 
 // another begins another life of the Executor, with the archive of the first.
 func (r *rig) another(kept *drawer) {
-	target := *r.exec.target
+	target := *r.exec.core.target
 	target.Archive = kept
 	r.Settle(10 * time.Millisecond)
 	enough := r.exec.specializer.Enough
-	cfg := r.exec.cfg
+	cfg := r.exec.core.cfg
 	cfg.Target, cfg.WarmUp = target, r.exec.kernels.WarmUp
 	r.drive(New(cfg))
 	r.exec.specializer.Enough = enough
@@ -73,7 +73,7 @@ func TestWarmStart(t *testing.T) {
 			r.Do(q, ops.Tensor, 1, m, nil, ops.Operand{Lit: &ops.Literal{Type: m, Data: floats(x...)}})
 			runs := []int{3, 1, 1}[life]
 			for i := range runs {
-				before := r.exec.Counters.Dispatches
+				before := r.exec.Counters().Dispatches
 				id := ops.ID(10 + 2*i)
 				r.run(q, "softmax", []ops.Result{res(id, m), res(id+1, m)}, ref(1), scalar(3))
 				got, err := r.Read(q, id, 0, math.MaxInt)
@@ -88,7 +88,7 @@ func TestWarmStart(t *testing.T) {
 				}
 				r.Built()
 				if i == runs-1 {
-					dispatches = append(dispatches, r.exec.Counters.Dispatches-before)
+					dispatches = append(dispatches, r.exec.Counters().Dispatches-before)
 				}
 			}
 			_, n, _ := r.exec.kernels.Len()
@@ -134,7 +134,7 @@ func TestWarmStartOfTrace(t *testing.T) {
 			r.another(kept)
 			q := r.session()
 			for i := range runs {
-				before := r.exec.Counters.Dispatches
+				before := r.exec.Counters().Dispatches
 				got := stream(q)
 				if first == nil {
 					first = got
@@ -142,7 +142,7 @@ func TestWarmStartOfTrace(t *testing.T) {
 				if !slices.Equal(got, first) {
 					r.Fatalf("life %d, run %d: other bits", life, i)
 				}
-				if n := r.exec.Counters.Dispatches - before; i == runs-1 && n != 1 {
+				if n := r.exec.Counters().Dispatches - before; i == runs-1 && n != 1 {
 					r.Errorf("life %d: %d dispatches at last, want 1", life, n)
 				}
 			}
@@ -229,7 +229,7 @@ func TestWarmStartOnProcessor(t *testing.T) {
 			run := func() {
 				r.run(q, "softmax", []ops.Result{res(10, m), res(11, m)}, ref(1), scalar(3))
 				r.Until(func() bool { // the host is at work
-					return !q.job.Busy() && !r.exec.turns.Waits(q) && !r.plans(q)
+					return !q.job.Busy() && !r.exec.queues.turns.Waits(q) && !r.plans(q)
 				})
 				if q.waits != 0 {
 					r.Fatalf("life %d: a run waits", life)
@@ -249,9 +249,9 @@ func TestWarmStartOnProcessor(t *testing.T) {
 			}
 			run()
 			if life == 0 {
-				firstRun = r.exec.Counters
+				firstRun = r.exec.Counters()
 			}
-			c := r.exec.Counters
+			c := r.exec.Counters()
 			c.Waits = firstRun.Waits // these depend on how fast things are
 			if c != firstRun || c.Interpreted == 0 || r.askedKernels() != 0 {
 				r.Errorf("life %d: the first run is %+v with %d kernels compiled, in the first life it is %+v",
@@ -270,8 +270,8 @@ func TestWarmStartOnProcessor(t *testing.T) {
 				r.exec.kernels.Each(func(k *kernels.Kernel) { k.Charge(math.MaxInt32) })
 				run()
 				r.Built()
-			case life > 1 && (ready == 0 || r.exec.Counters.Dispatches == 0):
-				r.Errorf("life %d: %d kernels are made ready, the device carried out %d", life, ready, r.exec.Counters.Dispatches)
+			case life > 1 && (ready == 0 || r.exec.Counters().Dispatches == 0):
+				r.Errorf("life %d: %d kernels are made ready, the device carried out %d", life, ready, r.exec.Counters().Dispatches)
 			}
 		}
 		for _, key := range kept.keys() {

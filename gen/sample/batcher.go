@@ -146,7 +146,7 @@ func (l *batcher) dispatchAll() {
 		segments = append(segments, w.segments...)
 	}
 	for _, g := range segments {
-		l.s.e.Counters.LeapfrogSteps += uint64(g.steps)
+		l.s.e.CountSteps(g.steps)
 	}
 	l.s.leapfrog(l.d, l.data, segments, func(states [][]nuts.State, err error) {
 		for _, w := range batch {

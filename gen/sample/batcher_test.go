@@ -29,7 +29,7 @@ func TestSegments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, ended := r.Exec.Counters.Dispatches, false
+		before, ended := r.Exec.Counters().Dispatches, false
 		go func() {
 			err := c.Run(t.Context(), func(_ bool, d *nuts.Draw) error {
 				qs = append(qs, d.Q...)
@@ -42,7 +42,7 @@ func TestSegments(t *testing.T) {
 		}()
 		r.Until(func() bool { return ended })
 		b.end()
-		return qs, float64(r.Exec.Counters.Dispatches-before) / draws
+		return qs, float64(r.Exec.Counters().Dispatches-before) / draws
 	}
 	want, most := run(1, 0)
 	for _, c := range []struct {

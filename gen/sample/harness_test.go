@@ -30,7 +30,7 @@ func rigs(t *testing.T, test func(r *bench)) {
 // trajectoryOf is what is known of the steps of a program, nil where nobody asked.
 func (r *bench) trajectoryOf(q *exec.Queue, key string) *trajectory {
 	r.Helper()
-	p, err := r.Exec.Program(q, key)
+	p, err := r.Exec.Services().Program(q, key)
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -103,7 +103,7 @@ const operationsAnElement = 4
 // dispatch for a few steps takes longer than a small density: such chains stay on
 // the host, by the limit that instructions have. The two may round differently, so
 // the choice looks at the density and the device alone.
-func (d *density) sampled(e *exec.Executor) bool {
+func (d *density) sampled(e exec.Services) bool {
 	work, err := d.steps.density.Work()
 	return err == nil && (!e.Target().CPU || work > operationsAnElement*e.HostLimit())
 }

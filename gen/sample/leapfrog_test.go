@@ -137,7 +137,7 @@ func TestSmallDensity(t *testing.T) {
 			r := newRig(t, harness.Device(t, vulkan.Options{}), func(x *exec.Config) { x.Target.CPU, x.HostLimit = c.cpu, 100 })
 			q := r.Session()
 			r.bell(q, 1, make([]float64, c.dim)...)
-			before, ended := r.Exec.Counters.Dispatches, false
+			before, ended := r.Exec.Counters().Dispatches, false
 			r.sampler.Sample(q, &wire.Sample{Density: wire.Density{Program: "bell", Data: harness.Uses(1), Type: ops.F64, Dim: c.dim}, Chains: 1, Chunk: 5,
 				Options: nuts.Options{Draws: 5, Step: 0.1, MaxDepth: 2, Fixed: true}}, func(_ int, err error) {
 				if err != nil {
@@ -148,7 +148,7 @@ func TestSmallDensity(t *testing.T) {
 				return true
 			})
 			r.Until(func() bool { return ended })
-			if n := r.Exec.Counters.Dispatches - before; (n > 0) != c.dispatches {
+			if n := r.Exec.Counters().Dispatches - before; (n > 0) != c.dispatches {
 				t.Errorf("%d dispatches", n)
 			}
 		})
@@ -160,7 +160,7 @@ func TestDensityWithoutKernel(t *testing.T) {
 	r := newRig(t, nil)
 	q := r.Session()
 	r.bell(q, 1, 0)
-	p, err := r.Exec.Program(q, "bell")
+	p, err := r.Exec.Services().Program(q, "bell")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func TestRefusedDensity(t *testing.T) {
 	}
 	r.Built()
 	n := refused.Load()
-	if c := r.Exec.Counters; n == 0 || c.Refused != uint64(n) || c.Failed != 0 || c.Dispatches != 0 || strings.Count(log.String(), "VK_ERROR_UNKNOWN") != int(n) {
+	if c := r.Exec.Counters(); n == 0 || c.Refused != uint64(n) || c.Failed != 0 || c.Dispatches != 0 || strings.Count(log.String(), "VK_ERROR_UNKNOWN") != int(n) {
 		t.Errorf("%d kernels are refused, counted %+v; told is %s", n, c, log)
 	}
 }

@@ -17,10 +17,10 @@ import (
 
 // Sampler has an Executor draw from densities. Its methods are for the goroutine of
 // the Executor, unless they say otherwise.
-type Sampler struct{ e *exec.Executor }
+type Sampler struct{ e exec.Services }
 
 // New returns the Sampler of an Executor.
-func New(e *exec.Executor) *Sampler { return &Sampler{e} }
+func New(e *exec.Executor) *Sampler { return &Sampler{e.Services()} }
 
 // Kinds of computations, as metrics show them.
 const (

@@ -22,7 +22,7 @@ func (d *Device) replyExplained(c dist.Call, q *exec.Queue, parts []explain.Part
 		reply()
 		return
 	}
-	d.exec.Aside(q, hostjob.WorkExplain, func(*sched.Worker) error {
+	d.exec.Services().Aside(q, hostjob.WorkExplain, func(*sched.Worker) error {
 		reply()
 		return nil
 	}, func(err error) {

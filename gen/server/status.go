@@ -22,7 +22,7 @@ func hostMemory(h *memory.Host) (total uint64, s vulkan.Stats) {
 // status takes a snapshot. Only the server calls it.
 func (d *Device) status() report.Snapshot {
 	s := report.Snapshot{
-		Info: d.info(), Name: string(d.cfg.Name), Kind: "host", Counters: d.exec.Counters,
+		Info: d.info(), Name: string(d.cfg.Name), Kind: "host", Counters: d.exec.Counters(),
 		Lost: d.lost, Oldest: d.exec.Oldest(), Kernels: d.busiest(), CloseAny: d.cfg.CloseAny,
 	}
 	if d.cfg.Vulkan == nil {

@@ -104,7 +104,7 @@ func rate(n, seconds float64) string {
 // measure takes the time of a round several times, after a round that compiles and some
 // that raise the clock of an idle device.
 func (h *harness) measure(r row) (times []time.Duration, err error) {
-	for range max(2, h.Exec.Enough()) { // a program that is seen again is compiled
+	for range max(2, h.Exec.Services().Enough()) { // a program that is seen again is compiled
 		if err := h.rounds(r, 1); err != nil {
 			return nil, err
 		}

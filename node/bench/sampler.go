@@ -135,7 +135,7 @@ func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 	if h.Device == nil {
 		return c, errors.New("the sampler on the host dispatches nothing: name a device with --device")
 	}
-	before, start := h.Exec.Counters, time.Now()
+	before, start := h.Exec.Counters(), time.Now()
 	err = h.Sample(s, func(k sample.Chunk) {
 		for _, d := range k.Draws {
 			c.draws++
@@ -147,8 +147,8 @@ func (h *harness) chains(m sampled, n int) (c sampleCounts, err error) {
 		}
 	})
 	c.time = time.Since(start)
-	c.leaps = int(h.Exec.Counters.LeapfrogSteps - before.LeapfrogSteps)
-	c.dispatches = int(h.Exec.Counters.Dispatches - before.Dispatches)
+	c.leaps = int(h.Exec.Counters().LeapfrogSteps - before.LeapfrogSteps)
+	c.dispatches = int(h.Exec.Counters().Dispatches - before.Dispatches)
 	return c, err
 }
 

@@ -64,7 +64,7 @@ func gradients(b *testing.B, d *exectest.Driver, g *synthtest.Gradient) {
 		}
 		d.Free(ids...)
 	}
-	for range 1 + d.Exec.Enough() {
+	for range 1 + d.Exec.Services().Enough() {
 		run()
 		if err := d.Built(); err != nil {
 			b.Fatal(err)

@@ -137,7 +137,7 @@ func sameBitsAgain(t *testing.T, d *exectest.Driver, r *ops.Region, types []ops.
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range d.Exec.Enough() {
+	for range d.Exec.Services().Enough() {
 		if err := d.Built(); err != nil {
 			t.Fatal(err)
 		}

@@ -134,14 +134,14 @@ func (n *tally) both(t *testing.T, d, host *exectest.Driver, c *instr) (got, wan
 		return nil, nil, false
 	}
 	n.cases++
-	before := d.Exec.Counters.Fallbacks
+	before := d.Exec.Counters().Fallbacks
 	got, err := c.run(d)
 	want, hostErr := c.run(host)
 	if err != nil || hostErr != nil {
 		t.Errorf("%v: device says %v, host says %v", c, err, hostErr)
 		return nil, nil, false
 	}
-	if d.Exec.Counters.Fallbacks != before {
+	if d.Exec.Counters().Fallbacks != before {
 		return got, want, true
 	}
 	n.device++

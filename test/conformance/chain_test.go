@@ -56,7 +56,7 @@ func sameInAllRuns(t *testing.T, r *ops.Region, types []ops.Type, data [][]byte,
 	t.Helper()
 	var first [][]byte
 	for i, d := range drivers {
-		for run := range d.Exec.Enough() + 1 {
+		for run := range d.Exec.Services().Enough() + 1 {
 			got, _, err := results(d, r, types, data)
 			if err != nil {
 				t.Fatal(err)

@@ -78,7 +78,7 @@ func TestCrossEntropy(t *testing.T) {
 				t.Fatal(err)
 			}
 			var first [][]byte
-			for i := range d.Exec.Enough() + 1 {
+			for i := range d.Exec.Services().Enough() + 1 {
 				got, dispatches, err := results(d, p, types, data)
 				if err != nil {
 					t.Fatal(err)
@@ -94,7 +94,7 @@ func TestCrossEntropy(t *testing.T) {
 						t.Errorf("%v: value %d is %v from that of the host", size, k, worst)
 					}
 				}
-				if i == d.Exec.Enough() && gpu && size[2] > 100 && dispatches > 7 {
+				if i == d.Exec.Services().Enough() && gpu && size[2] > 100 && dispatches > 7 {
 					t.Errorf("%v: %d dispatches", size, dispatches)
 				}
 				if err := d.Built(); err != nil {

@@ -71,7 +71,7 @@ func inFusions(t *testing.T, d *exectest.Driver, seed uint64, name fmt.Stringer,
 	}
 	var first [][]byte
 	var alone, last uint64
-	for i := range d.Exec.Enough() + 1 {
+	for i := range d.Exec.Services().Enough() + 1 {
 		got, dispatches, err := results(d, p, types, data)
 		if err != nil {
 			t.Fatalf("%v: %v", name, err)

@@ -97,14 +97,14 @@ func (n *tally) fold(t *testing.T, d, host *exectest.Driver, c *instr) {
 	s := newSampler(seed(c.op, dt, c.types[0].Size()))
 	c.data = [][]byte{s.natural(c.types[0], 0, 3), s.natural(c.types[1], 0, 3)}
 	n.cases++
-	before, key := d.Exec.Counters.Fallbacks, fmt.Sprint(c)
+	before, key := d.Exec.Counters().Fallbacks, fmt.Sprint(c)
 	got, err := folding(c, d, key)
 	want, hostErr := folding(c, host, key)
 	if err != nil || hostErr != nil {
 		t.Errorf("%v: device says %v, host says %v", c, err, hostErr)
 		return
 	}
-	if d.Exec.Counters.Fallbacks == before {
+	if d.Exec.Counters().Fallbacks == before {
 		n.device++
 	}
 	if err := compare(got, want, c.out, tolerance{}); err != nil {

@@ -47,7 +47,7 @@ func TestHalves(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range d.Exec.Enough() + 1 {
+			for i := range d.Exec.Services().Enough() + 1 {
 				got, dispatches, err := results(d, p, outs, data)
 				if err != nil {
 					t.Fatal(err)
@@ -55,7 +55,7 @@ func TestHalves(t *testing.T) {
 				if !bytes.Equal(got[0], want[0]) {
 					t.Errorf("%v: run %d differs from the host", outs[0], i)
 				}
-				if i == d.Exec.Enough() && gpu && dispatches > 1 {
+				if i == d.Exec.Services().Enough() && gpu && dispatches > 1 {
 					t.Errorf("%v: %d dispatches", outs[0], dispatches)
 				}
 				if err := d.Built(); err != nil {

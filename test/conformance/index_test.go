@@ -183,7 +183,7 @@ func TestStartsOnDevice(t *testing.T) {
 				}
 			}
 		}
-		if n := d.Exec.Counters.Fallbacks; n != 0 {
+		if n := d.Exec.Counters().Fallbacks; n != 0 {
 			t.Errorf("%d fallbacks", n)
 		}
 	})

@@ -42,10 +42,10 @@ func sameError(t *testing.T, d, host *exectest.Driver, op ops.Op, out ops.Type, 
 	for _, x := range ins {
 		types, data = append(types, x.Type), append(data, x.bytes())
 	}
-	before := d.Exec.Counters.Fallbacks
+	before := d.Exec.Counters().Fallbacks
 	_, err := once(d, op, out, attrs, types, data)
 	_, want := once(host, op, out, attrs, types, data)
-	if d.Exec.Counters.Fallbacks != before {
+	if d.Exec.Counters().Fallbacks != before {
 		t.Errorf("%v %v of %v: the device did not compute it", op, attrs, types)
 	}
 	switch {
@@ -228,9 +228,9 @@ func bothResults(t *testing.T, d, host *exectest.Driver, op ops.Op, outs []ops.T
 		}
 		return lists
 	}
-	before := d.Exec.Counters.Fallbacks
+	before := d.Exec.Counters().Fallbacks
 	got, want = results(d), results(host)
-	if d.Exec.Counters.Fallbacks != before {
+	if d.Exec.Counters().Fallbacks != before {
 		t.Errorf("%v of %v: the device did not compute it", op, x.Type)
 	}
 	return got, want

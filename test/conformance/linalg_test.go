@@ -18,7 +18,7 @@ import (
 func (n *tally) factors(t *testing.T, d *exectest.Driver, op ops.Op, outs []ops.Type, attrs [][]int, ins ...numbers) (xs []numbers) {
 	t.Helper()
 	n.cases++
-	before := d.Exec.Counters.Fallbacks
+	before := d.Exec.Counters().Fallbacks
 	for again := range 2 {
 		var operands []ops.Operand
 		var ids []ops.ID
@@ -40,7 +40,7 @@ func (n *tally) factors(t *testing.T, d *exectest.Driver, op ops.Op, outs []ops.
 		}
 		d.Free(append(ids, results...)...)
 	}
-	if d.Exec.Counters.Fallbacks == before {
+	if d.Exec.Counters().Fallbacks == before {
 		n.device++
 	}
 	return xs

@@ -43,7 +43,7 @@ func runModel(t *testing.T, d, host *exectest.Driver, seed uint64, m *model.Mode
 		t.Fatalf("seed %d, %s, on the host: %v", seed, m.Title, err)
 	}
 	var first [][]byte
-	for i := range d.Exec.Enough() + 2 {
+	for i := range d.Exec.Services().Enough() + 2 {
 		got, err := modelRun(d, m, p, types, data, i%2 == 1)
 		if err != nil {
 			t.Fatalf("seed %d, %s: %v", seed, m.Title, err)

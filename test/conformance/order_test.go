@@ -95,7 +95,7 @@ func greatest(t *testing.T, n *tally, d, host *exectest.Driver, typ ops.Type, k 
 	types := []ops.Type{{DType: typ.DType, Shape: out}, {DType: ops.S32, Shape: out}}
 	data := newSampler(seed(ops.TopK, typ.DType, len(typ.Shape))).draw(typ, ops.Real, false)
 	var got [2][2][]byte
-	before := d.Exec.Counters.Fallbacks
+	before := d.Exec.Counters().Fallbacks
 	for i, on := range []*exectest.Driver{d, host} {
 		ids := on.DoAll(ops.TopK, types, [][]int{{k}}, ops.Operand{ID: on.Upload(typ, data)})
 		for r, id := range ids {
@@ -106,7 +106,7 @@ func greatest(t *testing.T, n *tally, d, host *exectest.Driver, typ ops.Type, k 
 		}
 	}
 	n.cases++
-	if d.Exec.Counters.Fallbacks == before {
+	if d.Exec.Counters().Fallbacks == before {
 		n.device++
 	}
 	for r, result := range types {

@@ -77,8 +77,8 @@ func TestPointwise(t *testing.T) {
 		if onDevice == 0 {
 			t.Error("nothing ran on the device")
 		}
-		if early != nil && early.Exec.Counters.Interpreted < uint64(onDevice)/2 {
-			t.Errorf("the host carried out %d of %d in the device's stead", early.Exec.Counters.Interpreted, onDevice)
+		if early != nil && early.Exec.Counters().Interpreted < uint64(onDevice)/2 {
+			t.Errorf("the host carried out %d of %d in the device's stead", early.Exec.Counters().Interpreted, onDevice)
 		}
 	})
 }

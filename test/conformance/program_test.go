@@ -83,7 +83,7 @@ func runPrograms(t *testing.T, tg synth.Target, count int) (fused int) {
 			t.Fatalf("program %d on the host: %v", seed, err)
 		}
 		first := uint64(0)
-		for i := range d.Exec.Enough() + 1 {
+		for i := range d.Exec.Services().Enough() + 1 {
 			got, dispatches, err := results(d, p, types, data)
 			if err != nil {
 				t.Fatalf("program %d: %v", seed, err)
@@ -95,7 +95,7 @@ func runPrograms(t *testing.T, tg synth.Target, count int) (fused int) {
 			}
 			if i == 0 {
 				first = dispatches
-			} else if i == d.Exec.Enough() && dispatches < first {
+			} else if i == d.Exec.Services().Enough() && dispatches < first {
 				fused++
 			}
 			if err := d.Built(); err != nil {
@@ -108,7 +108,7 @@ func runPrograms(t *testing.T, tg synth.Target, count int) (fused int) {
 
 // results runs a program and reads what it gives.
 func results(d *exectest.Driver, p *ops.Region, types []ops.Type, data [][]byte) (out [][]byte, dispatches uint64, err error) {
-	before := d.Exec.Counters.Dispatches
+	before := d.Exec.Counters().Dispatches
 	var ids []ops.ID
 	var ins []ops.Operand
 	for i, param := range p.Params {
@@ -126,5 +126,5 @@ func results(d *exectest.Driver, p *ops.Region, types []ops.Type, data [][]byte)
 		}
 		out = append(out, b)
 	}
-	return out, d.Exec.Counters.Dispatches - before, nil
+	return out, d.Exec.Counters().Dispatches - before, nil
 }

@@ -116,9 +116,9 @@ func (c *reached) String() string {
 
 // run gives what comes of the program, and whether the host computed it.
 func (c *reached) run(d *exectest.Driver) (out [][]byte, fell bool, err error) {
-	before := d.Exec.Counters.Fallbacks
+	before := d.Exec.Counters().Fallbacks
 	out, _, err = results(d, c.region, c.types, c.data)
-	return out, d.Exec.Counters.Fallbacks > before, err
+	return out, d.Exec.Counters().Fallbacks > before, err
 }
 
 // check compares bits, and that the device computes where it does without the limit.

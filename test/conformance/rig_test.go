@@ -167,7 +167,7 @@ func check(t *testing.T, d, host *exectest.Driver, op ops.Op, out ops.Type, attr
 	if !chosen(&instr{op: op, attrs: attrs, types: types, out: out}) {
 		return false
 	}
-	before := d.Exec.Counters.Fallbacks
+	before := d.Exec.Counters().Fallbacks
 	got, err := once(d, op, out, attrs, types, data)
 	want, hostErr := once(host, op, out, attrs, types, data)
 	if hostErr != nil || err != nil {
@@ -182,7 +182,7 @@ func check(t *testing.T, d, host *exectest.Driver, op ops.Op, out ops.Type, attr
 	c := &instr{op: op, attrs: attrs, types: types, out: out, data: data}
 	sameEarly(t, c, got)
 	sameInStead(t, c, got, want)
-	return d.Exec.Counters.Fallbacks == before
+	return d.Exec.Counters().Fallbacks == before
 }
 
 func once(d *exectest.Driver, op ops.Op, out ops.Type, attrs [][]int, types []ops.Type, data [][]byte) ([]byte, error) {

@@ -94,7 +94,7 @@ func sameBitsInEachRun(t *testing.T, d *exectest.Driver, r *ops.Region, types []
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range d.Exec.Enough() {
+	for range d.Exec.Services().Enough() {
 		if err := d.Built(); err != nil {
 			t.Fatal(err)
 		}

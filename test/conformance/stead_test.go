@@ -42,7 +42,7 @@ func TestInStead(t *testing.T) {
 		for k := range 14 {
 			c.same(fmt.Sprintf("run %d", k+2), c.eager(cold), first)
 		}
-		for k := range warm.Exec.Trials() + 2 { // the host competes with the device
+		for k := range warm.Exec.Services().Trials() + 2 { // the host competes with the device
 			c.same(fmt.Sprintf("run %d with every kernel compiled", k+1), c.eager(warm), first)
 		}
 		c.same("the program", c.program(cold), first)
@@ -51,8 +51,8 @@ func TestInStead(t *testing.T) {
 			placed++
 		}
 	}
-	if placed < count/4 || cold.Exec.Counters.Host == 0 || alone.Exec.Counters.Host > cold.Exec.Counters.Host {
-		t.Errorf("%d of %d cases are the host's to compute, it computed %d instructions", placed, count, cold.Exec.Counters.Host)
+	if placed < count/4 || cold.Exec.Counters().Host == 0 || alone.Exec.Counters().Host > cold.Exec.Counters().Host {
+		t.Errorf("%d of %d cases are the host's to compute, it computed %d instructions", placed, count, cold.Exec.Counters().Host)
 	}
 }
 
@@ -231,16 +231,16 @@ func TestContest(t *testing.T) {
 	for i := range cases {
 		c := newStead(t, &cases[i])
 		first := c.eager(warm)
-		for k := range warm.Exec.Trials() + 2 {
+		for k := range warm.Exec.Services().Trials() + 2 {
 			c.same(fmt.Sprintf("run %d", k+2), c.eager(warm), first)
 		}
 		if c.large() && !c.always() {
 			c.same("the device", c.eager(alone), first)
 		}
 	}
-	if warm.Exec.Counters.Interpreted == 0 || warm.Exec.Counters.Device == 0 || alone.Exec.Counters.Interpreted > 0 {
-		t.Errorf("the host has executed %d kernels, the device %d plans; alone the host %d", warm.Exec.Counters.Interpreted,
-			warm.Exec.Counters.Device, alone.Exec.Counters.Interpreted)
+	if warm.Exec.Counters().Interpreted == 0 || warm.Exec.Counters().Device == 0 || alone.Exec.Counters().Interpreted > 0 {
+		t.Errorf("the host has executed %d kernels, the device %d plans; alone the host %d", warm.Exec.Counters().Interpreted,
+			warm.Exec.Counters().Device, alone.Exec.Counters().Interpreted)
 	}
 }
 
@@ -298,7 +298,7 @@ func TestOvertaken(t *testing.T) {
 			t.Errorf("%v: %v", c.op, err)
 		}
 	}
-	if cold.Exec.Counters.Interpreted+cold.Exec.Counters.Device == 0 {
+	if cold.Exec.Counters().Interpreted+cold.Exec.Counters().Device == 0 {
 		t.Error("the host computed all in a way of its own")
 	}
 }

@@ -85,7 +85,7 @@ func TestFourierImpulse(t *testing.T) {
 				t.Errorf("%v: %v", &c, err)
 			}
 		}
-		if n := d.Exec.Counters.Fallbacks; n > 0 {
+		if n := d.Exec.Counters().Fallbacks; n > 0 {
 			t.Errorf("%d transforms ran on the host", n)
 		}
 	})

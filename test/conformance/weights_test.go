@@ -79,7 +79,7 @@ func TestWeights(t *testing.T) {
 				t.Fatal(err)
 			}
 			var first []byte
-			for run := range d.Exec.Enough() + 1 {
+			for run := range d.Exec.Services().Enough() + 1 {
 				got, _, err := results(d, p, types, data)
 				if err != nil {
 					t.Fatal(err)
@@ -136,7 +136,7 @@ func TestIntegerProducts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range d.Exec.Enough() + 1 {
+			for range d.Exec.Services().Enough() + 1 {
 				got, _, err := results(d, p, types, data)
 				if err != nil {
 					t.Fatal(err)

@@ -28,7 +28,7 @@ func openDevice() (*device, error) {
 
 // run runs a program until it has run in fusions.
 func (d *device) run(p *program) string {
-	return executed(d.driver, p, d.driver.Exec.Enough()+1)
+	return executed(d.driver, p, d.driver.Exec.Services().Enough()+1)
 }
 
 func (d *device) close() {

@@ -191,7 +191,7 @@ func (w *work) pace(filling time.Duration) (n int, took time.Duration, err error
 // is fused, and where the device is a processor the host competes with it. A case that takes long is not repeated for that.
 func (w *work) settle(filling time.Duration) error {
 	start := time.Now()
-	for range max(2, w.Exec.Enough()) + w.Exec.Trials() + 2 {
+	for range max(2, w.Exec.Services().Enough()) + w.Exec.Services().Trials() + 2 {
 		if err := errors.Join(w.repeat(1), w.Built()); err != nil {
 			return err
 		}
