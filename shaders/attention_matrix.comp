@@ -51,7 +51,7 @@ float basis(const float m) { return m == -INFINITE ? 0 : m; }
 void main() {
     const uint group = gl_WorkGroupID.x + gl_NumWorkGroups.x * (gl_WorkGroupID.y + gl_NumWorkGroups.y * gl_WorkGroupID.z);
     if (group >= p.groups) return;
-    const uint warp = gl_SubgroupID, lane = gl_SubgroupInvocationID;
+    const uint warp = gl_SubgroupID, invocation = gl_SubgroupInvocationID;
     const uint part = group % PARTS, tile = group / PARTS, z = tile / p.blocks;
     const uint first = (p.blocks - 1 - tile % p.blocks) * TILE; // under a causal mask the last queries take longest
     const uint last = min(first + TILE, p.queries) - 1;
@@ -142,7 +142,7 @@ void main() {
                     }
                     if (subgroupAny(grows)) {
                         coopMatStore(top, scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-                        reduced(own, lane, false);
+                        reduced(own, invocation, false);
                         coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
                         [[unroll]] for (uint c = 0; c < at.length(); c++) {
                             const float row = uintBitsToFloat(WORD(own + uint(at[c]) / MN));
@@ -163,7 +163,7 @@ void main() {
                             total[i][c] += x;
                         }
                     }
-                    [[unroll]] for (uint j = 0; j < KT; j++) AS_OPERAND(weights[i * KT + j], s[i * KT + j], own, lane)
+                    [[unroll]] for (uint j = 0; j < KT; j++) AS_OPERAND(weights[i * KT + j], s[i * KT + j], own, invocation)
                 }
 
                 [[unroll]] for (uint j = 0; j < KT; j++)
@@ -200,13 +200,13 @@ void main() {
     barrier();
     [[unroll]] for (uint i = 0; i < FM; i++) {
         coopMatStore(total[i], scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
-        reduced(own, lane, true);
+        reduced(own, invocation, true);
         if (PARTED) {
-            const float all = uintBitsToFloat(WORD(own + lane % MM));
+            const float all = uintBitsToFloat(WORD(own + invocation % MM));
             together();
             coopMatStore(most[i], scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
             together();
-            leave_tail(own, lane, mine + i * MM, z, part, scales ? 1 : scale, all);
+            leave_tail(own, invocation, mine + i * MM, z, part, scales ? 1 : scale, all);
         } else {
             coopMatLoad(at, places, 0, MN / 4, gl_CooperativeMatrixLayoutRowMajor);
             [[unroll]] for (uint c = 0; c < at.length(); c++) {
@@ -219,8 +219,8 @@ void main() {
             [[unroll]] for (uint k = 0; k < LEAVE; k++)
                 coopMatStore(sum[i * DV + n + k], slices, warp * MM * LEAVE_ROW + k * MN / 4, LEAVE_ROW, gl_CooperativeMatrixLayoutRowMajor);
             together();
-            if (PARTED) leave_sums(warp * MM * LEAVE_ROW, lane, mine + i * MM, n * MN, z, part);
-            else leave(warp * MM * LEAVE_ROW, lane, mine + i * MM, n * MN, z);
+            if (PARTED) leave_sums(warp * MM * LEAVE_ROW, invocation, mine + i * MM, n * MN, z, part);
+            else leave(warp * MM * LEAVE_ROW, invocation, mine + i * MM, n * MN, z);
         }
     }
 }

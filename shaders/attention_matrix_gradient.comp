@@ -51,7 +51,7 @@ float of_query(const uint n, const uint z, const uint row) { return 0; }
 #define ADD(sums, weights, at, pitch, count)                                                                \
     {                                                                                                       \
         MatrixA a;                                                                                          \
-        AS_OPERAND(a, weights, own, lane)                                                                   \
+        AS_OPERAND(a, weights, own, invocation)                                                             \
         [[unroll]] for (uint k = 0; k < count; k++) {                                                       \
             MatrixB b;                                                                                      \
             coopMatLoad(b, slices, (at) + k * MN / E, pitch, gl_CooperativeMatrixLayoutRowMajor);           \
@@ -65,7 +65,7 @@ float of_query(const uint n, const uint z, const uint row) { return 0; }
         together();                                                                                         \
         coopMatStore(sums[n], slices, warp * MM * LEAVE_ROW, LEAVE_ROW, gl_CooperativeMatrixLayoutRowMajor); \
         together();                                                                                         \
-        leave(to, kind, across, warp * MM * LEAVE_ROW, lane, uvec2(mine, n * MN), columns, z);              \
+        leave(to, kind, across, warp * MM * LEAVE_ROW, invocation, uvec2(mine, n * MN), columns, z);        \
     }
 
 // JOINED is a fold with one element more.
@@ -74,15 +74,15 @@ float of_query(const uint n, const uint z, const uint row) { return 0; }
 // PUT joins what invocations have of the folds of rows, and stores them.
 #define PUT(to, kind, most, total)                                                                          \
     coopMatStore(total, scratch, own / 4, MN / 4, gl_CooperativeMatrixLayoutRowMajor);                      \
-    reduced(own, lane, !(most));                                                                            \
-    for (uint y = lane; y < MM && mine + y < p.owners; y += SUBGROUP)                                       \
+    reduced(own, invocation, !(most));                                                                      \
+    for (uint y = invocation; y < MM && mine + y < p.owners; y += SUBGROUP)                                 \
         put(to, kind, z * p.owners + mine + y, uintBitsToFloat(WORD(own + y)));                             \
     together();
 
 void main() {
     const uint group = gl_WorkGroupID.x + gl_NumWorkGroups.x * (gl_WorkGroupID.y + gl_NumWorkGroups.y * gl_WorkGroupID.z);
     if (group >= p.groups) return;
-    const uint warp = gl_SubgroupID, lane = gl_SubgroupInvocationID;
+    const uint warp = gl_SubgroupID, invocation = gl_SubgroupInvocationID;
     const uint z = group / p.blocks, first = group % p.blocks * TILE, mine = first + warp * MM;
     const uint base_k = BASE_OF(p.at_k, z), base_v = BASE_OF(p.at_v, z);
     const uint own = warp * MM * MN; // of the subgroup's scratch

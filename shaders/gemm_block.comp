@@ -7,9 +7,9 @@
 
 // A matrix product for devices that are processors: no shared memory and no
 // barriers, which cost such a device a switch of coroutines. Loads are what is
-// dear there, since each lane's is carried out by itself. So a workgroup is
-// one subgroup whose lanes hold eight columns each and all ROWS rows; of those
-// rows each lane loads its share and hands it round. Sums run in the order of
+// dear there, since each invocation's is carried out by itself. So a workgroup is
+// one subgroup whose invocations hold eight columns each and all ROWS rows; of those
+// rows each invocation loads its share and hands it round. Sums run in the order of
 // k, as those of lib/tile.glsl do.
 //
 // The last blocks of a row or column are moved back to end where the matrix
@@ -20,7 +20,7 @@ layout(constant_id = 1) const uint ROWS = 8;     // of results, a workgroup
 layout(constant_id = 2) const uint A_ACROSS = 0; // 0: A is contiguous in k, 1: in m
 layout(constant_id = 3) const uint B_ACROSS = 0; // 0: B is contiguous in n, 1: in k
 layout(constant_id = 4) const uint ALIGNED = 7;  // bits: rows of A, B, C begin at four elements
-layout(constant_id = 5) const uint LANES = 8;    // of a subgroup, and a workgroup
+layout(constant_id = 5) const uint SUBGROUP = 8;    // of a subgroup, and a workgroup
 
 #define PARAMETERS                                                  \
     uint m, n, k;                                                   \
@@ -33,14 +33,14 @@ layout(constant_id = 5) const uint LANES = 8;    // of a subgroup, and a workgro
 
 #include "lib/memory.glsl"
 
-const uint SHARE = (ROWS + LANES - 1) / LANES; // rows of A that a lane loads
+const uint SHARE = (ROWS + SUBGROUP - 1) / SUBGROUP; // rows of A that an invocation loads
 
-// broadcast returns the x of one lane. Subgroup operations on 64-bit integers
+// broadcast returns the x of one invocation. Subgroup operations on 64-bit integers
 // are a feature of their own, on their halves they are not.
 #if defined(U64)
-#define broadcast(x, lane) packUint2x32(subgroupBroadcast(unpackUint2x32(x), lane))
+#define broadcast(x, invocation) packUint2x32(subgroupBroadcast(unpackUint2x32(x), invocation))
 #else
-#define broadcast(x, lane) subgroupBroadcast(x, lane)
+#define broadcast(x, invocation) subgroupBroadcast(x, invocation)
 #endif
 
 // four_a loads four elements along k.
@@ -89,19 +89,19 @@ void write(uint at, T4 low, T4 high) {
 }
 
 void main() {
-    const uint lane = gl_LocalInvocationID.x;
+    const uint invocation = gl_LocalInvocationID.x;
     const uint batch = gl_WorkGroupID.z + p.first;
     // workgroups form one row, m fastest, so that B's columns stay in a cache,
     // folded into a grid of two dimensions
     const uint group = p.start + gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
     const uint down = (p.m + ROWS - 1) / ROWS;
-    if (group / down * LANES * 8 >= p.n) return;
+    if (group / down * SUBGROUP * 8 >= p.n) return;
     const uint m = min(group % down * ROWS, p.m - ROWS);
-    const uint n = min(group / down * LANES * 8 + lane * 8, p.n - 8);
+    const uint n = min(group / down * SUBGROUP * 8 + invocation * 8, p.n - 8);
 
     const uint row_a = A_ACROSS == 0 ? p.lda : 1, col_a = A_ACROSS == 0 ? 1 : p.lda;
     const uint row_b = B_ACROSS == 0 ? p.ldb : 1, col_b = B_ACROSS == 0 ? 1 : p.ldb;
-    const uint a = batch * p.batch_a + (m + lane % min(ROWS, LANES)) * row_a;
+    const uint a = batch * p.batch_a + (m + invocation % min(ROWS, SUBGROUP)) * row_a;
     const uint b = batch * p.batch_b + n * col_b;
 
     precise T4 low[ROWS], high[ROWS]; // columns 0 to 3 and 4 to 7
@@ -111,11 +111,11 @@ void main() {
     for (; k + 4 <= p.k; k += 4) {
         T4 share[SHARE], vb[8];
         [[unroll]] for (uint h = 0; h < SHARE; h++)
-            share[h] = four_a(a + h * LANES * row_a + k * col_a);
+            share[h] = four_a(a + h * SUBGROUP * row_a + k * col_a);
         four_rows_b(b + k * row_b, vb);
         [[unroll]] for (uint i = 0; i < ROWS; i++) {
             [[unroll]] for (uint j = 0; j < 4; j++) {
-                const T4 v = T4(broadcast(share[i / LANES][j], i % LANES));
+                const T4 v = T4(broadcast(share[i / SUBGROUP][j], i % SUBGROUP));
                 low[i] = MULADD(v, vb[j], low[i]);
                 high[i] = MULADD(v, vb[j + 4], high[i]);
             }
@@ -128,9 +128,9 @@ void main() {
             h[j] = B_ONE(b + k * row_b + (j + 4) * col_b);
         }
         T share[SHARE];
-        [[unroll]] for (uint i = 0; i < SHARE; i++) share[i] = A_ONE(a + i * LANES * row_a + k * col_a);
+        [[unroll]] for (uint i = 0; i < SHARE; i++) share[i] = A_ONE(a + i * SUBGROUP * row_a + k * col_a);
         [[unroll]] for (uint i = 0; i < ROWS; i++) {
-            const T4 v = T4(broadcast(share[i / LANES], i % LANES));
+            const T4 v = T4(broadcast(share[i / SUBGROUP], i % SUBGROUP));
             low[i] = MULADD(v, l, low[i]);
             high[i] = MULADD(v, h, high[i]);
         }

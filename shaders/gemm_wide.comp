@@ -4,7 +4,7 @@
 #include "lib/stored.glsl"
 
 // A product with at most eight columns and columns of A that are contiguous in m: a vector
-// times a matrix. A workgroup takes LANES blocks of W rows; each of its SLOTS rows of
+// times a matrix. A workgroup takes BLOCKS blocks of W rows; each of its SLOTS rows of
 // invocations adds every SLOTS-th k, UNROLL of them in flight, and the sums of the slots are
 // added pairwise through shared memory.
 //
@@ -12,7 +12,7 @@
 // s + SLOTS/2, and so on by halves.
 
 layout(local_size_x_id = 0) in;
-layout(constant_id = 1) const uint LANES = 8;
+layout(constant_id = 1) const uint BLOCKS = 8;
 layout(constant_id = 2) const uint SLOTS = 64;
 layout(constant_id = 3) const uint COLS = 1;    // of B, or more, of which the last repeats
 layout(constant_id = 4) const uint ALIGNED = 1; // 1: columns of A begin at 16 bytes
@@ -20,10 +20,10 @@ layout(constant_id = 5) const uint UNROLL = 4;
 
 #include "lib/vectors.glsl"
 
-const uint THREADS = LANES * SLOTS;
+const uint THREADS = BLOCKS * SLOTS;
 
 shared T share[W * THREADS];           // of one column
-shared T total[COLS * LANES * W];
+shared T total[COLS * BLOCKS * W];
 
 // ADD adds the products of COUNT k, which lie SLOTS apart, in their order.
 #define ADD(COUNT)                                                                 \
@@ -43,10 +43,10 @@ shared T total[COLS * LANES * W];
 
 void main() {
     const uint t = gl_LocalInvocationIndex;
-    const uint lane = t % LANES, slot = t / LANES;
+    const uint block = t % BLOCKS, slot = t / BLOCKS;
     VECTORS_LOCALS
-    const uint m0 = group * LANES * W;
-    const uint row = m0 + lane * W < p.m ? m0 + lane * W : 0; // lanes beyond the end are idle
+    const uint m0 = group * BLOCKS * W;
+    const uint row = m0 + block * W < p.m ? m0 + block * W : 0; // invocations beyond the end are idle
     const uint at = a + row, room = p.m - row;
 
     precise T sum[W * COLS];
@@ -58,7 +58,7 @@ void main() {
     [[unroll]] for (uint c = 0; c < COLS; c++) {
         [[unroll]] for (uint j = 0; j < W; j++) share[j * THREADS + t] = sum[c * W + j];
         barrier();
-        for (uint reach = THREADS / 2; reach >= LANES; reach /= 2) {
+        for (uint reach = THREADS / 2; reach >= BLOCKS; reach /= 2) {
             if (t < reach) {
                 [[unroll]] for (uint j = 0; j < W; j++) {
                     precise T s = share[j * THREADS + t] + share[j * THREADS + t + reach];
@@ -67,11 +67,11 @@ void main() {
             }
             barrier();
         }
-        for (uint e = t; e < LANES * W; e += THREADS) total[c * LANES * W + e] = share[e % W * THREADS + e / W];
+        for (uint e = t; e < BLOCKS * W; e += THREADS) total[c * BLOCKS * W + e] = share[e % W * THREADS + e / W];
         barrier();
     }
-    for (uint e = t; e < COLS * LANES * W; e += THREADS) {
-        const uint i = m0 + e % (LANES * W), c = e / (LANES * W);
+    for (uint e = t; e < COLS * BLOCKS * W; e += THREADS) {
+        const uint i = m0 + e % (BLOCKS * W), c = e / (BLOCKS * W);
         if (i < p.m && c < p.n) put_one(z * p.m * p.n + i * p.row_c + c * p.col_c, total[e]);
     }
 }

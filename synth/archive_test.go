@@ -150,7 +150,7 @@ func TestArchiveAttention(t *testing.T) {
 		}
 		var names []string
 		for _, k := range kernels {
-			names = append(names, fmt.Sprint(k.Name, k.Spec, k.Buffers, k.PushBytes, k.Local, k.Lanes, codegen.HashName(k.Code)))
+			names = append(names, fmt.Sprint(k.Name, k.Spec, k.Buffers, k.PushBytes, k.Local, k.SubgroupSize, codegen.HashName(k.Code)))
 		}
 		if life == 0 {
 			first = names

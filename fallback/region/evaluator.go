@@ -42,11 +42,11 @@ func (c code) run() error {
 // them alone are computed once.
 func NewEvaluator(r *ops.Region, data ...dense.Value) *Evaluator { return newEvaluator(r, 0, data) }
 
-// newEvaluator is NewEvaluator with lanes: unless it is 0, each scalar of the region becomes a
+// newEvaluator is NewEvaluator for vectors of a length: unless it is 0, each scalar of the region becomes a
 // vector of so many elements, for as many evaluations at once; see vectors.
-func newEvaluator(r *ops.Region, lanes int, data []dense.Value) *Evaluator {
+func newEvaluator(r *ops.Region, length int, data []dense.Value) *Evaluator {
 	e := new(Evaluator)
-	p := binder{e: e, lanes: lanes, values: make(map[ops.ID]dense.Value), fixed: make(map[ops.ID]bool), scratch: new(dense.Scratch)}
+	p := binder{e: e, length: length, values: make(map[ops.ID]dense.Value), fixed: make(map[ops.ID]bool), scratch: new(dense.Scratch)}
 	given := len(r.Params) - len(data)
 	for _, x := range r.Params[:given] {
 		v := dense.New(p.typeOf(x.Type))
@@ -112,17 +112,17 @@ func vectors(r *ops.Region) bool {
 // binder makes an Evaluator: it assigns memory to each value and a loop to each instruction.
 type binder struct {
 	e       *Evaluator
-	lanes   int
+	length  int
 	values  map[ops.ID]dense.Value // ids of all regions differ
 	fixed   map[ops.ID]bool        // values that depend on no input
 	depth   int                    // of the region, 0 for the outermost
 	scratch *dense.Scratch         // of all steps: one computes at a time
 }
 
-// typeOf returns the type of a value: a vector where there are lanes.
+// typeOf returns the type of a value: a vector where the evaluator has a length.
 func (p *binder) typeOf(t ops.Type) ops.Type {
-	if p.lanes > 0 {
-		t.Shape = ops.Shape{p.lanes}
+	if p.length > 0 {
+		t.Shape = ops.Shape{p.length}
 	}
 	return t
 }

@@ -74,13 +74,13 @@ func newFolder(in *dense.Call, args []dense.Value, length int, places func(int, 
 // evalAll computes all outputs.
 func (f *folder) evalAll(out dense.Value) error {
 	n := out.Type.Size()
-	lanes := 1
+	batch := 1
 	if vectors(f.fun) {
-		lanes = max(1, min(n, foldRoom/f.length))
+		batch = max(1, min(n, foldRoom/f.length))
 	}
 	width := out.Type.DType.Size()
-	for lo := 0; lo < n; lo += lanes {
-		got, err := f.evalRange(lo, min(lo+lanes, n))
+	for lo := 0; lo < n; lo += batch {
+		got, err := f.evalRange(lo, min(lo+batch, n))
 		if err != nil {
 			return err
 		}
@@ -98,11 +98,11 @@ func (f *folder) evalRange(lo, hi int) ([]byte, error) {
 		p.Step(4 * f.length)
 		f.places(lo+i, lists[i*f.length:(i+1)*f.length])
 	}
-	lanes := 0
+	batch := 0
 	if vectors(f.fun) {
-		lanes = n
+		batch = n
 	}
-	e := newEvaluator(f.fun, lanes, nil)
+	e := newEvaluator(f.fun, batch, nil)
 	e.pace.Worker = f.w
 	width := f.elems.Type.DType.Size()
 	elem, acc := dense.Value{Data: make([]byte, n*width)}, dense.Value{Data: slices.Repeat(f.start.Data, n)}

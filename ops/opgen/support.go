@@ -16,7 +16,7 @@ var gpu = &synth.Target{
 	Addresses: true, Float64: true, Int64: true, Int16: true, Int8: true, Float16: true,
 	Storage16: true, Storage8: true, Preserve32: true, Preserve64: true, RoundEven32: true, RoundEven64: true,
 	Denorm32: true, Denorm64: true, PreciseDiv: true, Subnormals: true,
-	SharedMemory: 48 << 10, MaxInvocations: 1024, SubgroupSize: 32, Lanes: true,
+	SharedMemory: 48 << 10, MaxInvocations: 1024, SubgroupSize: 32, SubgroupOps: true,
 }
 
 const supportIntro = `

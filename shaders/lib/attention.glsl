@@ -41,9 +41,9 @@ shared uint unsettled;
 
 // leave stores a line of LEAVE matrices of the subgroup, which begin at a row and a column of
 // matrix z of the results.
-void leave(const uint from, const uint lane, const uint row, const uint column, const uint z) {
+void leave(const uint from, const uint invocation, const uint row, const uint column, const uint z) {
     const uint line = LEAVE * MN / E;
-    [[dont_unroll]] for (uint e = lane; e < MM * line; e += SUBGROUP) {
+    [[dont_unroll]] for (uint e = invocation; e < MM * line; e += SUBGROUP) {
         const uint m = row + e / line, n = column + e % line * E, at = from + e / line * LEAVE_ROW + e % line * (E / 4);
         if (m >= p.queries || n >= p.width) continue;
         const vec4 lo = uintBitsToFloat(slices[at]), hi = uintBitsToFloat(slices[at + 1]);
@@ -64,17 +64,17 @@ const uint PART_LINE = WIDTH / 4 + 1;
 uint part_of(const uint z, const uint row, const uint part) { return ((z * p.queries + row) * PARTS + part) * PART_LINE; }
 
 // leave_sums is leave for a part.
-void leave_sums(const uint from, const uint lane, const uint row, const uint column, const uint z, const uint part) {
+void leave_sums(const uint from, const uint invocation, const uint row, const uint column, const uint z, const uint part) {
     const uint line = LEAVE * MN / 4;
-    [[dont_unroll]] for (uint e = lane; e < MM * line; e += SUBGROUP)
+    [[dont_unroll]] for (uint e = invocation; e < MM * line; e += SUBGROUP)
         if (row + e / line < p.queries) p.c.v[part_of(z, row + e / line, part) + column / 4 + e % line] = slices[from + e / line * LEAVE_ROW + e % line];
 }
 
 // leave_tail stores what else a part leaves: scratch has the maxima of MM rows from one on, total the sum of the weights of row
-// lane % MM of these.
-void leave_tail(const uint base, const uint lane, const uint row, const uint z, const uint part, const float scale, const float total) {
-    const uint m = lane % MM;
-    if (lane < MM && row + m < p.queries)
+// invocation % MM of these.
+void leave_tail(const uint base, const uint invocation, const uint row, const uint z, const uint part, const float scale, const float total) {
+    const uint m = invocation % MM;
+    if (invocation < MM && row + m < p.queries)
         p.c.v[part_of(z, row + m, part) + WIDTH / 4] = uvec4(floatBitsToUint(uintBitsToFloat(WORD(base + m * MN)) * scale), floatBitsToUint(total), 0, 0);
     together();
 }

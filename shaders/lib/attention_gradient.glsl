@@ -57,9 +57,9 @@ void put(const OutVec to, const uint kind, const uint at, const float x) {
 }
 
 // leave stores the matrix of sums that begins at vector from of slices, as the one at a row and a column of matrix z of a result.
-void leave(const OutVec to, const uint kind, const bool across, const uint from, const uint lane, const uvec2 corner, const uint columns,
+void leave(const OutVec to, const uint kind, const bool across, const uint from, const uint invocation, const uvec2 corner, const uint columns,
            const uint z) {
-    [[dont_unroll]] for (uint e = lane; e < MM * MN; e += SUBGROUP) {
+    [[dont_unroll]] for (uint e = invocation; e < MM * MN; e += SUBGROUP) {
         const uint y = across ? e % MM : e / MN, x = across ? e / MM : e % MN;
         const uint m = corner.x + y, n = corner.y + x;
         if (m >= p.owners || n >= columns) continue;

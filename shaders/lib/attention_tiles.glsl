@@ -90,11 +90,11 @@ uint stored(const vec2 x) {
 
 // reduced joins the rows of a matrix that the subgroup has stored in scratch: their sums, or their
 // maxima, which are in its first MM elements afterwards.
-void reduced(const uint base, const uint lane, const bool sums) {
+void reduced(const uint base, const uint invocation, const bool sums) {
     together();
     float r[(MM + SUBGROUP - 1) / SUBGROUP];
     [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++) {
-        const uint row = min(lane + n * SUBGROUP, MM - 1);
+        const uint row = min(invocation + n * SUBGROUP, MM - 1);
         r[n] = uintBitsToFloat(WORD(base + row * MN + row % MN));
         [[dont_unroll]] for (uint i = 1; i < MN; i++) {
             const float x = uintBitsToFloat(WORD(base + row * MN + (row + i) % MN));
@@ -103,7 +103,7 @@ void reduced(const uint base, const uint lane, const bool sums) {
     }
     together();
     [[unroll]] for (uint n = 0; n < (MM + SUBGROUP - 1) / SUBGROUP; n++)
-        if (lane + n * SUBGROUP < MM) WORD(base + lane + n * SUBGROUP) = floatBitsToUint(r[n]);
+        if (invocation + n * SUBGROUP < MM) WORD(base + invocation + n * SUBGROUP) = floatBitsToUint(r[n]);
     together();
 }
 
@@ -125,7 +125,7 @@ void reduced(const uint base, const uint lane, const bool sums) {
 
 // AS_OPERAND has a matrix of sums as an operand, rounded: in registers, or by way of the subgroup's scratch, which
 // begins at element own.
-#define AS_OPERAND(to, sums, own, lane)                                                                     \
+#define AS_OPERAND(to, sums, own, invocation)                                                               \
     if (ALIKE) {                                                                                            \
         [[unroll]] for (uint c = 0; c < (sums).length(); c++) (to)[c] = OT((sums)[c]);                      \
     } else {                                                                                                \
@@ -133,11 +133,11 @@ void reduced(const uint base, const uint lane, const bool sums) {
         together();                                                                                         \
         uint packed[MM * MN / 2 / SUBGROUP];                                                                \
         [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) {                                      \
-            const uint e = (own) + 2 * ((lane) + n * SUBGROUP);                                             \
+            const uint e = (own) + 2 * ((invocation) + n * SUBGROUP);                                       \
             packed[n] = nearest(uintBitsToFloat(uvec2(WORD(e), WORD(e + 1))));                              \
         }                                                                                                   \
         together();                                                                                         \
-        [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) WORD((own) + (lane) + n * SUBGROUP) = packed[n]; \
+        [[unroll]] for (uint n = 0; n < MM * MN / 2 / SUBGROUP; n++) WORD((own) + (invocation) + n * SUBGROUP) = packed[n]; \
         together();                                                                                         \
         coopMatLoad(to, scratch, (own) / 4, MN / 8, gl_CooperativeMatrixLayoutRowMajor);                    \
         together();                                                                                         \

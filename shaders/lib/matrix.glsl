@@ -144,7 +144,7 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
 
 #define MATRIX_LOCALS                                                            \
     const uint tid = gl_LocalInvocationIndex;                                    \
-    const uint warp = gl_SubgroupID, lane = gl_SubgroupInvocationID;             \
+    const uint warp = gl_SubgroupID, invocation = gl_SubgroupInvocationID;       \
     const uint share = gl_WorkGroupID.z + p.first;                               \
     /* the first share of k is the short one */                                  \
     const uint after = ((p.k + p.chunk - 1) / p.chunk - 1 - share) * p.chunk;    \
@@ -259,7 +259,7 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
             coopMatStore(sum[i * FN + j], slices, warp * MM * LEAVE_ROW + j * MN / 4, LEAVE_ROW, \
                          gl_CooperativeMatrixLayoutRowMajor);                    \
         barrier();                                                               \
-        leave(warp * MM * LEAVE_ROW, lane, m0 + row + i * MM, n0 + col, z, base, pitch); \
+        leave(warp * MM * LEAVE_ROW, invocation, m0 + row + i * MM, n0 + col, z, base, pitch); \
     }
 
 #if defined(F32)
@@ -309,11 +309,11 @@ bool leaving(const uint e, const uint from, const uint m0, const uint n0, const 
 
 // leave stores the lines of a row of matrices: first vectors of four results. A line that does not begin at a vector
 // has up to three results before its first one and after its last one, which leave one by one.
-void leave(const uint from, const uint lane, const uint m0, const uint n0, const uint z, const uint base, const uint pitch) {
+void leave(const uint from, const uint invocation, const uint m0, const uint n0, const uint z, const uint base, const uint pitch) {
     if (n0 >= p.n) return;
     const uint all = MM * WIDTH / 4;
     if (FOURS) {
-        [[dont_unroll]] for (uint first = lane; first < all; first += 4 * SUBGROUP) {
+        [[dont_unroll]] for (uint first = invocation; first < all; first += 4 * SUBGROUP) {
             Leaving l;
             l.any = false;
             [[unroll]] for (uint k = 0; k < 4; k++) {
@@ -328,7 +328,7 @@ void leave(const uint from, const uint lane, const uint m0, const uint n0, const
             put_leaving(l);
         }
     } else if (RUNS) {
-        [[dont_unroll]] for (uint e = lane; e < all; e += SUBGROUP) {
+        [[dont_unroll]] for (uint e = invocation; e < all; e += SUBGROUP) {
             uint at;
             TV v;
             if (leaving(e, from, m0, n0, z, base, pitch, at, v)) put_vec(at, v);
@@ -336,7 +336,7 @@ void leave(const uint from, const uint lane, const uint m0, const uint n0, const
     }
     if (ALIGNED_C) return;
     const uint width = min(WIDTH, p.n - n0), ends = RUNS ? 8 : WIDTH;
-    [[dont_unroll]] for (uint e = lane; e < MM * ends; e += SUBGROUP) {
+    [[dont_unroll]] for (uint e = invocation; e < MM * ends; e += SUBGROUP) {
         const uint m = m0 + e / ends, line = from + e / ends * LEAVE_ROW;
         const uint head = RUNS ? min(before(place_of(m, n0, z, base, pitch)), width) : width;
         const bool last = RUNS && e % ends >= 4;

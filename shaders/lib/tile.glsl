@@ -3,7 +3,7 @@
 //
 // A workgroup computes TILE_M × TILE_N results in steps of TILE_K. Each group
 // of 32 invocations ("warp", though nothing here depends on subgroups) holds
-// 8 × 4 invocations, each of ROWS × COLS results in blocks of V × V. Lane i
+// 8 × 4 invocations, each of ROWS × COLS results in blocks of V × V. Member i
 // shares its row with i^1 and its columns with i^2, which makes both kinds of
 // shared load cost one pass on NVIDIA.
 //
@@ -113,7 +113,7 @@ FETCH(fetch_b, B_ONE, B_VEC, B_ANY, ALIGNED_B, (B_ACROSS == 1))
 // of main: arrays at file scope cost moves in every round of the loop.
 #define TILE_LOCALS                                                              \
     const uint tid = gl_LocalInvocationIndex;                                    \
-    const uint lane = tid & 31, warp = tid >> 5;                                 \
+    const uint member = tid & 31, warp = tid >> 5;                               \
     const uint z = gl_WorkGroupID.z + p.first;                                   \
     const uint batch = z % p.batches;                                            \
     const uint k_begin = (z / p.batches) * p.chunk;                              \
@@ -125,8 +125,8 @@ FETCH(fetch_b, B_ONE, B_VEC, B_ANY, ALIGNED_B, (B_ACROSS == 1))
     const uint m0 = tile_origin(tile / across * TILE_M, p.m, TILE_M);            \
     const uint n0 = tile_origin(tile % across * TILE_N, p.n, TILE_N);            \
     /* first vector of the fragments in a row of shared memory */                \
-    const uint row = (warp % WARPS_M) * 8 * QM + ((lane >> 1) & 7);              \
-    const uint col = (warp / WARPS_M) * 4 * QN + ((lane & 1) | (lane >> 4) << 1);\
+    const uint row = (warp % WARPS_M) * 8 * QM + ((member >> 1) & 7);            \
+    const uint col = (warp / WARPS_M) * 4 * QN + ((member & 1) | (member >> 4) << 1);\
     precise T sum[ROWS * COLS];                                                  \
     [[unroll]] for (uint i = 0; i < ROWS * COLS; i++) sum[i] = T(0);             \
     TV next_a[COUNT_A], next_b[COUNT_B]; /* on their way to shared memory */     \
@@ -266,7 +266,7 @@ const uint PART = ALIGNED_C ? V : 1; // elements that are stored at once
                 [[unroll]] for (uint q = 0; q < QN; q++) {                       \
                     TV v;                                                        \
                     [[unroll]] for (uint j = 0; j < V; j++) v[j] = sum[i * COLS + q * V + j]; \
-                    shared_b[(slot * 8 + ((lane >> 1) & 7)) * (TILE_N / V) + col + q * 4] = v; \
+                    shared_b[(slot * 8 + ((member >> 1) & 7)) * (TILE_N / V) + col + q * 4] = v; \
                 }                                                                \
             }                                                                    \
         }                                                                        \

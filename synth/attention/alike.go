@@ -23,7 +23,7 @@ func AlikePlan(s gemm.Matrix, t *lowering.Target) (p *lowering.Plan, ok bool, er
 	}
 	spec := []uint32{uint32(t.SubgroupSize), uint32(s.M), uint32(s.N)}
 	k := &lowering.Kernel{Name: codegen.HashName(code) + fmt.Sprint(" ", name, " ", spec), Code: code, Buffers: 1, PushBytes: 8, Addresses: true,
-		Spec: spec, Local: [3]uint32{uint32(t.SubgroupSize), 1, 1}, Lanes: t.SubgroupSize}
+		Spec: spec, Local: [3]uint32{uint32(t.SubgroupSize), 1, 1}, SubgroupSize: t.SubgroupSize}
 	return &lowering.Plan{Alias: -1, Steps: []lowering.Step{{Kernel: k, Push: make([]byte, k.PushBytes), Grid: [3]uint32{1, 1, 1}, Bytes: 4,
 		Args: []lowering.Arg{{Ref: lowering.Ref{Kind: lowering.Result}, Access: lowering.Read | lowering.Write}}}}}, true, nil
 }

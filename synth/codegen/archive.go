@@ -33,7 +33,7 @@ func encodeKernel(k *lowering.Kernel) []byte {
 		addresses = 1
 	}
 	head := [ArchiveHead]uint32{uint32(k.Buffers), uint32(k.PushBytes), addresses, k.Local[0], k.Local[1], k.Local[2],
-		uint32(k.Lanes), uint32(len(k.Spec))}
+		uint32(k.SubgroupSize), uint32(len(k.Spec))}
 	return CodeBytes(slices.Concat(head[:], k.Spec, k.Code))
 }
 
@@ -53,7 +53,7 @@ func DecodeKernel(data []byte) *lowering.Kernel {
 		return nil
 	}
 	k := &lowering.Kernel{Code: rest[specs:], Buffers: int(w[0]), PushBytes: int(w[1]), Addresses: w[2] != 0,
-		Local: [3]uint32{w[3], w[4], w[5]}, Lanes: int(w[6])}
+		Local: [3]uint32{w[3], w[4], w[5]}, SubgroupSize: int(w[6])}
 	if specs > 0 {
 		k.Spec = rest[:specs:specs]
 	}

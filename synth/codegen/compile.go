@@ -70,7 +70,7 @@ func compile(t *lowering.Target, p *Program, fixed bool) (*lowering.Kernel, erro
 	}
 	code := spirv.Compile(ir, SPIRVOptions(t))
 	k := &lowering.Kernel{Name: HashName(code), Code: code, Buffers: len(p.Buffers), Addresses: t.Addresses,
-		PushBytes: PushSize(t, p, fixed), Local: ir.Local, Lanes: int(ir.Lanes), IR: ir, Host: &lowering.HostCode{Routine: p.Host}}
+		PushBytes: PushSize(t, p, fixed), Local: ir.Local, SubgroupSize: int(ir.SubgroupSize), IR: ir, Host: &lowering.HostCode{Routine: p.Host}}
 	Dump(k, ir)
 	ToArchive(t, key, k)
 	return CompiledKernels.Put(key, k), nil

@@ -214,13 +214,13 @@ func (j *patchJob) write(e *codegen.Emitter) error {
 		first := e.Mul(quad, e.Index(4))
 		at := e.Coordinates(first, n)
 		xs := make([]kernel.Value, 4)
-		for lane := range xs {
-			valid := e.Compare(scalar.Lt, e.Add(first, e.Index(lane)), count)
+		for component := range xs {
+			valid := e.Compare(scalar.Lt, e.Add(first, e.Index(component)), count)
 			offset := e.Add(from, e.Mul(at[0], batchAt))
 			for i := range windows {
 				valid, offset = windows[i].look(e, at[i+1], tap[i], valid, offset)
 			}
-			xs[lane] = j.seen(e, valid, offset)
+			xs[component] = j.seen(e, valid, offset)
 			at = next(e, at, n)
 		}
 		e.Store(1, u, xs...)

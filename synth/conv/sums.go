@@ -56,25 +56,25 @@ func (c *Convolution) place(d *dot.Builder, b box, s sumsView) error {
 	return nil
 }
 
-// runLanes is how many results an invocation of a GPU sums at a time where there are many: they
+// runLength is how many results an invocation of a GPU sums at a time where there are many: they
 // lie side by side along one axis, share the taps of their filter and what decides about the
 // other axes.
 const (
-	runLanes = 4
-	manySums = 1 << 17
+	runLength = 4
+	manySums  = 1 << 17
 )
 
 // run returns along which axis an invocation takes results, and how many of them: along rows,
 // so that neighbours in a subgroup stay neighbours in memory, or where these are channels along
 // the last axis.
-func (c *Convolution) run() (axis, lanes int) {
+func (c *Convolution) run() (axis, length int) {
 	last := len(c.axes) - 1
 	if c.t.CPU || last < 0 || c.In.Outs[0].Type.Size() < manySums {
 		return 0, 1
 	}
 	for _, axis := range []int{last - 1, last} {
-		if axis >= 0 && c.axes[axis].out >= runLanes && (axis == last || !c.neighbourChannels()) {
-			return axis, runLanes
+		if axis >= 0 && c.axes[axis].out >= runLength && (axis == last || !c.neighbourChannels()) {
+			return axis, runLength
 		}
 	}
 	return 0, 1
@@ -89,15 +89,15 @@ func (c *Convolution) neighbourChannels() bool {
 // sumJob sums each result by itself, channel by channel and tap by tap.
 type sumJob struct {
 	*Convolution
-	axis, lanes int  // of a run
-	unrolled    bool // the taps of a filter are constants of the kernel
+	axis, length int  // of a run
+	unrolled     bool // the taps of a filter are constants of the kernel
 }
 
 // order names what distinguishes kernels by runs and by the order of results.
 func (j *sumJob) order() string {
 	s := ""
-	if j.lanes > 1 {
-		s = fmt.Sprintf(" %d along axis %d", j.lanes, j.axis)
+	if j.length > 1 {
+		s = fmt.Sprintf(" %d along axis %d", j.length, j.axis)
 	}
 	if j.neighbourChannels() {
 		s += " channels last"
@@ -108,13 +108,13 @@ func (j *sumJob) order() string {
 // sums plans a convolution as one kernel.
 func (c *Convolution) sums() *codegen.Program {
 	j := &sumJob{Convolution: c}
-	j.axis, j.lanes = c.run()
+	j.axis, j.length = c.run()
 	j.unrolled = j.unrolls()
 	in, k, out := c.types[0], c.types[1], c.In.Outs[0].Type
 	units := out.Size()
-	if j.lanes > 1 {
+	if j.length > 1 {
 		n := c.axes[j.axis].out
-		units = units / n * ((n + j.lanes - 1) / j.lanes)
+		units = units / n * ((n + j.length - 1) / j.length)
 	}
 	local, steps := j.deal()
 	p := &codegen.Program{Local: uint32(local), Body: j.write, Groups: (units + local*steps - 1) / (local * steps),
@@ -176,14 +176,14 @@ func (w *sumWriter) unit(u kernel.Value) {
 	at := w.coordinates(u)
 	from := w.Add(w.Mul(at[0], w.batchAt), w.Mul(w.Div(at[1], w.filters), w.groupAt))
 	filter := w.Mul(at[1], w.filterAt)
-	run := make([]place, w.lanes)
+	run := make([]place, w.length)
 	for i := range run {
-		if w.lanes > 1 {
+		if w.length > 1 {
 			n := w.sizes[w.axis+1]
-			run[i].at = w.Min(w.Add(w.Mul(at[w.axis+2], w.Index(w.lanes)), w.Index(i)), w.Sub(n, w.Index(1)))
+			run[i].at = w.Min(w.Add(w.Mul(at[w.axis+2], w.Index(w.length)), w.Index(i)), w.Sub(n, w.Index(1)))
 		}
 	}
-	zeros := make([]kernel.Value, w.lanes)
+	zeros := make([]kernel.Value, w.length)
 	for i := range zeros {
 		zeros[i] = w.Const(codegen.WideType(w.wide), 0)
 	}
@@ -198,14 +198,14 @@ func (w *sumWriter) unit(u kernel.Value) {
 			return w.sumAxis(0, at[2:], first, tap, acc)
 		})
 	d := w.In.Outs[0].Type.DType
-	for lane, sum := range sums {
+	for result, sum := range sums {
 		if w.Target.CPU {
 			sum = w.PositiveZero(sum)
 		}
 		to := w.Index(0)
 		for i, a := range at {
-			if w.lanes > 1 && i == w.axis+2 {
-				a = run[lane].at
+			if w.length > 1 && i == w.axis+2 {
+				a = run[result].at
 			}
 			to = w.Add(to, w.Mul(a, w.result[i]))
 		}
@@ -217,8 +217,8 @@ func (w *sumWriter) unit(u kernel.Value) {
 // these.
 func (w *sumWriter) coordinates(u kernel.Value) []kernel.Value {
 	sizes := slices.Clone(w.sizes)
-	if w.lanes > 1 {
-		sizes[w.axis+1] = w.Div(w.Add(sizes[w.axis+1], w.Index(w.lanes-1)), w.Index(w.lanes))
+	if w.length > 1 {
+		sizes[w.axis+1] = w.Div(w.Add(sizes[w.axis+1], w.Index(w.length-1)), w.Index(w.length))
 	}
 	if !w.neighbourChannels() {
 		return w.Coordinates(u, sizes)
@@ -235,16 +235,16 @@ func (w *sumWriter) sumAxis(i int, at []kernel.Value, run []place, tap kernel.Va
 		d := w.types[1].DType
 		k := w.Emitter.Cast(w.Decode(d, w.Fetch(1, tap, 1)[0]), d, w.wide)
 		sums := make([]kernel.Value, len(acc))
-		for lane, p := range run {
-			sums[lane] = w.Add(acc[lane], w.Mul(w.seen(w.Emitter, p.valid, p.offset), k))
+		for result, p := range run {
+			sums[result] = w.Add(acc[result], w.Mul(w.seen(w.Emitter, p.valid, p.offset), k))
 		}
 		return sums
 	}
 	return w.Loop(w.Index(0), w.taps[i], w.Index(1), acc, func(t kernel.Value, acc []kernel.Value) []kernel.Value {
 		next := slices.Clone(run)
-		for lane := range next {
-			p := &next[lane]
-			if w.lanes > 1 && i == w.axis {
+		for result := range next {
+			p := &next[result]
+			if w.length > 1 && i == w.axis {
 				p.valid, p.offset = w.windows[i].look(w.Emitter, p.at, t, p.valid, p.offset)
 			} else {
 				p.valid, p.offset = w.windows[i].look(w.Emitter, at[i], t, p.valid, p.offset)

@@ -28,8 +28,8 @@ func (j *sumJob) unrolls() bool {
 	for i := range j.axes {
 		seen := map[int]bool{}
 		for t := range j.axes[i].taps {
-			for lane := range j.lanes {
-				seen[j.position(i, lane, t)] = true
+			for result := range j.length {
+				seen[j.position(i, result, t)] = true
 			}
 		}
 		loads *= len(seen)
@@ -38,12 +38,12 @@ func (j *sumJob) unrolls() bool {
 }
 
 // position is where a tap of a result of a run looks along an axis, from where the first one of the first result does.
-func (j *sumJob) position(axis, lane, tap int) int {
+func (j *sumJob) position(axis, result, tap int) int {
 	x := &j.axes[axis]
 	if axis != j.axis {
-		lane = 0
+		result = 0
 	}
-	return lane*x.stride + tap*x.step
+	return result*x.stride + tap*x.step
 }
 
 // describeTaps names what the code of unrolled taps depends on.
@@ -70,7 +70,7 @@ func (j *sumJob) deal() (local, steps int) {
 	if j.unrolled {
 		return codegen.GPULocal, 1
 	}
-	return elementwise.Workgroup(j.t, j.lanes)
+	return elementwise.Workgroup(j.t, j.length)
 }
 
 // element says where an element of the input is, and whether it is there.
@@ -89,14 +89,14 @@ func (w *sumWriter) sumTaps(at []kernel.Value, from, filter kernel.Value, acc []
 		d := w.types[1].DType
 		k := w.Emitter.Cast(w.Decode(d, w.Fetch(1, tap, 1)[0]), d, w.wide)
 		sums := make([]kernel.Value, len(acc))
-		for lane := range acc {
-			e := w.look(at, from, lane, taps)
+		for result := range acc {
+			e := w.look(at, from, result, taps)
 			x, ok := loaded[e]
 			if !ok {
 				x = w.seen(w.Emitter, e.valid, e.offset)
 				loaded[e] = x
 			}
-			sums[lane] = w.Add(acc[lane], w.Mul(x, k))
+			sums[result] = w.Add(acc[result], w.Mul(x, k))
 		}
 		acc = sums
 	}
@@ -104,14 +104,14 @@ func (w *sumWriter) sumTaps(at []kernel.Value, from, filter kernel.Value, acc []
 }
 
 // look is what a tap of a result of the run sees. The builder gives the same values for the same element.
-func (w *sumWriter) look(at []kernel.Value, from kernel.Value, lane int, taps []int) element {
+func (w *sumWriter) look(at []kernel.Value, from kernel.Value, result int, taps []int) element {
 	e := element{offset: from}
 	for i := range w.windows {
 		x, a := &w.windows[i], at[i]
 		if i == w.axis {
-			a = w.Mul(a, w.Index(w.lanes))
+			a = w.Mul(a, w.Index(w.length))
 		}
-		p := w.Add(w.Add(x.first, w.Mul(a, x.stride)), w.Index(w.position(i, lane, taps[i])))
+		p := w.Add(w.Add(x.first, w.Mul(a, x.stride)), w.Index(w.position(i, result, taps[i])))
 		inside := w.IsLess(p, x.extent)
 		if i > 0 {
 			inside = w.And2(e.valid, inside)
@@ -125,11 +125,11 @@ func (w *sumWriter) look(at []kernel.Value, from kernel.Value, lane int, taps []
 // storeRun stores the results of a run, those that there are.
 func (w *sumWriter) storeRun(at, sums []kernel.Value) {
 	d := w.In.Outs[0].Type.DType
-	for lane, sum := range sums {
+	for result, sum := range sums {
 		to, there := w.Index(0), kernel.Value(-1)
 		for i, a := range at {
 			if i == w.axis+2 {
-				a = w.Add(w.Mul(a, w.Index(w.lanes)), w.Index(lane))
+				a = w.Add(w.Mul(a, w.Index(w.length)), w.Index(result))
 				there = w.IsLess(a, w.sizes[w.axis+1])
 			}
 			to = w.Add(to, w.Mul(a, w.result[i]))
@@ -144,7 +144,7 @@ func (w *sumWriter) unitOfTaps(u kernel.Value) {
 	at := w.coordinates(u)
 	from := w.Add(w.Mul(at[0], w.batchAt), w.Mul(w.Div(at[1], w.filters), w.groupAt))
 	filter := w.Mul(at[1], w.filterAt)
-	zeros := make([]kernel.Value, w.lanes)
+	zeros := make([]kernel.Value, w.length)
 	for i := range zeros {
 		zeros[i] = w.Const(codegen.WideType(w.wide), 0)
 	}

@@ -326,6 +326,6 @@ func ShaderKernel(t *lowering.Target, g *gemm.Kernel, push int) (*lowering.Kerne
 		push += 3 * 8
 	}
 	k, _ := handWritten.LoadOrStore(name, &lowering.Kernel{Name: name, Code: code, Buffers: 3, PushBytes: push,
-		Addresses: t.Addresses, Spec: g.Spec, Local: g.Local, Lanes: g.Lanes, Host: &lowering.HostCode{Routine: lowering.Host(g.OnHost()), Rounds: lowering.Twice}})
+		Addresses: t.Addresses, Spec: g.Spec, Local: g.Local, SubgroupSize: g.SubgroupSize, Host: &lowering.HostCode{Routine: lowering.Host(g.OnHost()), Rounds: lowering.Twice}})
 	return k.(*lowering.Kernel), nil
 }

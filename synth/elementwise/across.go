@@ -53,7 +53,7 @@ func (w *Writer) loadAcross() {
 	case len(w.job.Dims) == 1:
 		w.inRow(others)
 	case w.job.short:
-		w.lanes(others, w.successive())
+		w.loadApart(others, w.successive())
 	default:
 		w.eitherWay(others)
 	}
@@ -101,7 +101,7 @@ func (w *Writer) eitherWay(sources []int) {
 		}
 		return vs
 	}, func() (vs []kernel.Value) {
-		w.lanes(sources, w.successive())
+		w.loadApart(sources, w.successive())
 		for _, i := range sources {
 			vs = append(vs, w.loaded[i]...)
 		}
@@ -142,14 +142,14 @@ func (w *Writer) neighbouring() []point {
 		col = w.Mul(col, w.Index(w.job.Group))
 	}
 	var xs []point
-	for lane := range w.job.Group {
-		xs = append(xs, point{w.coords, w.Add(col, w.Index(lane))})
+	for component := range w.job.Group {
+		xs = append(xs, point{w.coords, w.Add(col, w.Index(component))})
 	}
 	return xs
 }
 
-// lanes loads sources for points one by one.
-func (w *Writer) lanes(sources []int, xs []point) {
+// loadApart loads sources for points one by one.
+func (w *Writer) loadApart(sources []int, xs []point) {
 	for _, i := range sources {
 		w.loaded[i] = w.fetchEach(i, xs)
 	}
@@ -158,8 +158,8 @@ func (w *Writer) lanes(sources []int, xs []point) {
 // fetchEach gives what a source with a view has for points, one by one.
 func (w *Writer) fetchEach(i int, xs []point) (vs []kernel.Value) {
 	s, p := &w.job.Sources[i], &w.places[i]
-	for lane, x := range xs {
-		at := w.elementAt(p, x, lane)
+	for component, x := range xs {
+		at := w.elementAt(p, x, component)
 		if s.Kind == codegen.FromIndex {
 			vs = append(vs, at)
 		} else {
@@ -178,8 +178,8 @@ func (w *Writer) apart() error {
 	last := w.Sub(w.units, w.Index(1))
 	var us []kernel.Value
 	var xs []point
-	for lane := range g {
-		u := w.Add(first, w.Index(lane*w.Local))
+	for component := range g {
+		u := w.Add(first, w.Index(component*w.Local))
 		us = append(us, u)
 		xs = append(xs, w.decode(w.Select(w.Compare(scalar.Lt, u, last), u, last)))
 	}
@@ -199,12 +199,12 @@ func (w *Writer) apart() error {
 	if err != nil {
 		return err
 	}
-	for lane, x := range xs {
-		at := w.elementAt(&w.out, x, lane)
-		w.If(w.Compare(scalar.Lt, us[lane], w.units), func() []kernel.Value {
+	for component, x := range xs {
+		at := w.elementAt(&w.out, x, component)
+		w.If(w.Compare(scalar.Lt, us[component], w.units), func() []kernel.Value {
 			for i, vs := range results {
 				n := w.Buffers[w.output(i)].Parts()
-				w.Put(w.output(i), at, vs[lane*n:(lane+1)*n]...)
+				w.Put(w.output(i), at, vs[component*n:(component+1)*n]...)
 			}
 			return nil
 		}, nil)

@@ -157,11 +157,11 @@ func sideBySide(t *lowering.Target) int {
 // for every point, or one for all.
 func (w *Writer) compute(n int) ([][]kernel.Value, error) {
 	points := make([][]kernel.Value, n)
-	for lane := range n {
+	for component := range n {
 		for i, vs := range w.loaded {
 			n := w.job.Sources[i].Parts()
-			at := min(lane*n, len(vs)-n)
-			points[lane] = append(points[lane], vs[at:at+n]...)
+			at := min(component*n, len(vs)-n)
+			points[component] = append(points[component], vs[at:at+n]...)
 		}
 	}
 	var values [][]kernel.Value
@@ -209,12 +209,12 @@ func (w *Writer) decode(u kernel.Value) (p point) {
 	return p
 }
 
-// shifted is where a view begins for a lane of the group.
-func (w *Writer) shifted(p *place, lane int) kernel.Value {
+// shifted is where a view begins for a component of the group.
+func (w *Writer) shifted(p *place, component int) kernel.Value {
 	at := p.offset
 	for _, h := range p.shifts {
 		xs := w.loaded[h.from]
-		i := xs[min(lane, len(xs)-1)]
+		i := xs[min(component, len(xs)-1)]
 		if h.per > 1 {
 			i = w.Div(i, w.Index(h.per))
 		}
@@ -224,10 +224,10 @@ func (w *Writer) shifted(p *place, lane int) kernel.Value {
 	return at
 }
 
-// elementAt is the element, or the group of elements, of a view at a point, for a lane of
+// elementAt is the element, or the group of elements, of a view at a point, for a component of
 // the group.
-func (w *Writer) elementAt(p *place, x point, lane int) kernel.Value {
-	at := w.shifted(p, lane)
+func (w *Writer) elementAt(p *place, x point, component int) kernel.Value {
+	at := w.shifted(p, component)
 	for i, c := range x.coords {
 		at = w.Add(at, w.Mul(c, p.outer[i]))
 	}
@@ -284,8 +284,8 @@ func (w *Writer) source(i int) []kernel.Value {
 func (w *Writer) fetchBackward(buf int, at kernel.Value) (vs []kernel.Value) {
 	g, n := w.job.Group, w.Buffers[buf].Parts()
 	forward := w.FetchSpan(buf, w.Sub(at, w.Index(g-1)), g)
-	for lane := range g {
-		vs = append(vs, forward[(g-1-lane)*n:][:n]...)
+	for component := range g {
+		vs = append(vs, forward[(g-1-component)*n:][:n]...)
 	}
 	return vs
 }
@@ -343,8 +343,8 @@ func (w *Writer) store(buf int, results []kernel.Value) {
 		return nil
 	}, func() []kernel.Value {
 		n := w.Buffers[buf].Parts()
-		for lane := range w.job.Group {
-			w.Put(buf, w.Add(w.at, w.Index(lane)), results[lane*n:(lane+1)*n]...)
+		for component := range w.job.Group {
+			w.Put(buf, w.Add(w.at, w.Index(component)), results[component*n:(component+1)*n]...)
 		}
 		return nil
 	})

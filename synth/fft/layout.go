@@ -55,11 +55,11 @@ func (b *fftBlock) layout(stage, span int, wide, next bool, banks int) layout {
 		cost := 0
 		for first := 0; first < b.Threads*b.Columns && first < 8*banks; first += banks {
 			var put, take [64]int
-			for lane := first; lane < min(first+banks, b.Threads*b.Columns); lane++ {
-				if column, t := b.lane(lane, wide); t < n/radix {
+			for invocation := first; invocation < min(first+banks, b.Threads*b.Columns); invocation++ {
+				if column, t := b.placeOf(invocation, wide); t < n/radix {
 					put[l.word(t/span*block+t%span, column)%banks]++
 				}
-				if column, t := b.lane(lane, next); t < n/after {
+				if column, t := b.placeOf(invocation, next); t < n/after {
 					take[l.word(t, column)%banks]++
 				}
 			}
@@ -84,8 +84,8 @@ func (b *fftBlock) layout(stage, span int, wide, next bool, banks int) layout {
 	return best
 }
 
-// lane is the column and the thread of an invocation.
-func (b *fftBlock) lane(i int, wide bool) (column, thread int) {
+// placeOf is the column and the thread of an invocation.
+func (b *fftBlock) placeOf(i int, wide bool) (column, thread int) {
 	if wide {
 		return i % b.Columns, i / b.Columns
 	}

@@ -243,7 +243,7 @@ func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(spi
 		return nil, err
 	}
 	k := &lowering.Kernel{Name: codegen.HashName(code) + " " + name, Code: code, Buffers: Contracted + len(p.Buffers), PushBytes: push,
-		Addresses: t.Addresses, Spec: g.Kernel.Spec, Local: g.Kernel.Local, Lanes: g.Kernel.Lanes}
+		Addresses: t.Addresses, Spec: g.Kernel.Spec, Local: g.Kernel.Local, SubgroupSize: g.Kernel.SubgroupSize}
 	codegen.Dump(k, irs...)
 	codegen.ToArchive(t, key, k)
 	return codegen.CompiledKernels.Put(key, k), nil

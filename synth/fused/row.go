@@ -91,16 +91,16 @@ func (j *rowsJob) program(t *lowering.Target) *codegen.Program {
 	j.Last = true
 	j.Arrange()
 	n := strided.Product(j.Reduced)
-	round := strided.Lanes * j.Order.Parts
+	round := strided.Components * j.Order.Parts
 	j.exact = n%round == 0
-	if n%strided.Lanes != 0 {
+	if n%strided.Components != 0 {
 		for i := range j.Ins { // no four of a row is aligned for one load
 			if j.Ins[i].Way == reduction.Fours {
 				j.Ins[i].Way = reduction.Singly
 			}
 		}
 	}
-	if n < strided.Lanes && j.Order.Tree && j.Order.Parts == 1 {
+	if n < strided.Components && j.Order.Tree && j.Order.Parts == 1 {
 		j.short = n
 	}
 	j.share(t)
@@ -122,11 +122,11 @@ func (j *rowsJob) program(t *lowering.Target) *codegen.Program {
 		p.Groups, rest = (k+int(p.Local)-1)/int(p.Local), n%round
 		p.Numbers[0] = k
 	}
-	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v short=%d staged=%d parts=%d whole=%v rest=%d lanes=%d %s", j.held, j.again, j.shares, j.exact, j.short,
-		j.staged, j.Order.Parts, n%strided.Lanes == 0, rest, j.lanes(t), p.Key)
+	p.Key = fmt.Sprintf("rows held=%d again=%v shares=%d exact=%v short=%d staged=%d parts=%d whole=%v rest=%d subgroup=%d %s", j.held, j.again, j.shares, j.exact, j.short,
+		j.staged, j.Order.Parts, n%strided.Components == 0, rest, j.subgroupSize(t), p.Key)
 	if line := j.Order.Parts * j.shares; j.Order.Tree && j.staged == 0 {
 		p.Fit = func(local int) int {
-			if local%line != 0 || j.lanes(t) > 0 && local%j.lanes(t) != 0 {
+			if local%line != 0 || j.subgroupSize(t) > 0 && local%j.subgroupSize(t) != 0 {
 				return 0
 			}
 			return ceil(k, local/line)

@@ -37,8 +37,8 @@ func (w *rowsWriter) wide() []int {
 	return wide
 }
 
-// foldAgain folds the invocation's share of the part of the row that is not kept, lane by
-// lane.
+// foldAgain folds the invocation's share of the part of the row that is not kept, component by
+// component.
 func (w *rowsWriter) foldAgain(r *reduction.Writer, ks []int, acc []kernel.Value) []kernel.Value {
 	var args []int
 	for _, k := range ks {
@@ -66,7 +66,7 @@ func (w *rowsWriter) throughRow(n *needs, carried []kernel.Value, use func([]hel
 		return func(four kernel.Value, carried []kernel.Value) []kernel.Value {
 			fours := make([]heldFour, count)
 			for i := range fours {
-				fours[i] = heldFour{number: four, ragged: ragged, points: newPoints(w.job.fusion.DAG, strided.Lanes)}
+				fours[i] = heldFour{number: four, ragged: ragged, points: newPoints(w.job.fusion.DAG, strided.Components)}
 				four = w.Add(four, step)
 			}
 			w.loadNeeded(n, fours)

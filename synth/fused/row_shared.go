@@ -14,7 +14,7 @@ import (
 // heldFour is a four of the row that an invocation keeps.
 type heldFour struct {
 	number kernel.Value
-	points []*point // by lane
+	points []*point // by component
 	ragged bool     // it may end, or begin, beyond the end of the row
 }
 
@@ -22,16 +22,16 @@ type heldFour struct {
 func (w *rowsWriter) shared() {
 	parts, shares := w.job.Order.Parts, w.job.shares
 	invocation := w.Invocation()
-	if lanes := w.job.lanes(w.Target); lanes > 0 {
-		w.Lanes(lanes)
+	if size := w.job.subgroupSize(w.Target); size > 0 {
+		w.SetSubgroup(size)
 		w.Together = true
 		subgroup := w.Convert(w.Builtin(kernel.Subgroup), w.IndexType)
-		invocation = w.Add(w.Mul(subgroup, w.Index(lanes)), w.Convert(w.Builtin(kernel.Lane), w.IndexType))
+		invocation = w.Add(w.Mul(subgroup, w.Index(size)), w.Convert(w.Builtin(kernel.SubgroupInvocation), w.IndexType))
 	}
 	row, within := w.DivMod(invocation, w.Index(parts*shares))
 	part, share := w.DivMod(within, w.Index(shares))
 	w.Part, w.share = part, share
-	// Halving joins the shares of a part first, as its lanes are joined.
+	// Halving joins the shares of a part first, as its components are joined.
 	slot := w.Add(w.Mul(share, w.Index(parts)), part)
 	begin := w.Mul(row, w.Index(parts*shares))
 	u := w.Add(w.Mul(w.Group(), w.Index(w.Local/(parts*shares))), row)
@@ -91,10 +91,10 @@ func (w *rowsWriter) newHeld() []heldFour {
 	return held
 }
 
-// lanes is the number of invocations of a subgroup where each row belongs to one, so that rows
+// subgroupSize is the number of invocations of a subgroup where each row belongs to one, so that rows
 // do not wait for each other; 0 elsewhere.
-func (j *rowsJob) lanes(t *lowering.Target) int {
-	n, row := t.FixedLanes(), j.Order.Parts*j.shares
+func (j *rowsJob) subgroupSize(t *lowering.Target) int {
+	n, row := t.FixedSubgroup(), j.Order.Parts*j.shares
 	if row == 1 || row > n || j.Order.Local%n != 0 {
 		return 0
 	}
@@ -145,7 +145,7 @@ func (w *rowsWriter) computeFour(h heldFour, depth int) {
 	}
 }
 
-// foldFour folds the elements of a four onto accumulators, lane by lane.
+// foldFour folds the elements of a four onto accumulators, component by component.
 func (w *rowsWriter) foldFour(r *reduction.Writer, ks []int, h heldFour, acc []kernel.Value) []kernel.Value {
 	var xs []kernel.Value
 	for _, p := range h.points {
@@ -153,10 +153,10 @@ func (w *rowsWriter) foldFour(r *reduction.Writer, ks []int, h heldFour, acc []k
 	}
 	each := r.Width()
 	folded := append(r.ApplyAll(acc[:len(xs)], xs), acc[len(xs):]...)
-	for lane := 0; h.ragged && lane < w.width; lane++ {
-		at := w.element(h.number, lane)
-		mine := folded[lane*each : (lane+1)*each]
-		copy(mine, w.SelectAll(w.exists(at), mine, acc[lane*each:]))
+	for component := 0; h.ragged && component < w.width; component++ {
+		at := w.element(h.number, component)
+		mine := folded[component*each : (component+1)*each]
+		copy(mine, w.SelectAll(w.exists(at), mine, acc[component*each:]))
 	}
 	return folded
 }
@@ -172,9 +172,9 @@ func (w *rowsWriter) there() int {
 	return w.width
 }
 
-// joined joins the lanes that the invocation has.
+// joined joins the components that the invocation has.
 func (w *rowsWriter) joined(r *reduction.Writer, acc []kernel.Value) []kernel.Value {
-	if w.width == strided.Lanes {
+	if w.width == strided.Components {
 		return r.Join(acc)
 	}
 	n := len(acc) / w.width

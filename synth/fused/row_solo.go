@@ -52,17 +52,17 @@ func (w *rowsWriter) foldRow(ks []int) []kernel.Value {
 	}
 	r, n := w.only(ks), needed(w.job.fusion.DAG, args)
 	parts, each := w.job.Order.Parts, r.Width()
-	cells := strided.Lanes * each
+	cells := strided.Components * each
 	fold := func(acc []kernel.Value, part int, four kernel.Value) {
-		for lane, p := range w.points(n, four) {
-			copy(acc[part*cells+lane*each:], r.ApplyAll(acc[part*cells+lane*each:][:each], w.operands(ks, p)))
+		for component, p := range w.points(n, four) {
+			copy(acc[part*cells+component*each:], r.ApplyAll(acc[part*cells+component*each:][:each], w.operands(ks, p)))
 		}
 	}
 	whole, rest := w.Fours, w.job.rest()
 	if rest > 0 {
 		whole = w.Sub(w.Fours, w.Index(rest))
 	}
-	acc := w.Loop(w.Index(0), whole, w.Index(parts), slices.Repeat(r.Zero(), strided.Lanes*parts), func(first kernel.Value, acc []kernel.Value) []kernel.Value {
+	acc := w.Loop(w.Index(0), whole, w.Index(parts), slices.Repeat(r.Zero(), strided.Components*parts), func(first kernel.Value, acc []kernel.Value) []kernel.Value {
 		acc = slices.Clone(acc)
 		for part := range parts {
 			fold(acc, part, w.Add(first, w.Index(part)))
@@ -96,11 +96,11 @@ func (w *rowsWriter) storeAll() {
 
 // lastFour has the elements that follow the whole fours of a row computed, if there are any.
 func (w *rowsWriter) lastFour(f func()) {
-	if w.tail = strided.Product(w.job.Reduced) % strided.Lanes; w.tail > 0 {
+	if w.tail = strided.Product(w.job.Reduced) % strided.Components; w.tail > 0 {
 		f()
 	}
 	w.tail = 0
 }
 
 // rest is how many whole fours of a row follow those of whole steps.
-func (j *rowsJob) rest() int { return strided.Product(j.Reduced) / strided.Lanes % j.Order.Parts }
+func (j *rowsJob) rest() int { return strided.Product(j.Reduced) / strided.Components % j.Order.Parts }

@@ -19,7 +19,7 @@ const stagedRow = 32
 // workgroups have room.
 func (j *rowsJob) stage(t *lowering.Target) {
 	n := strided.Product(j.Reduced)
-	if !j.Order.Tree || j.again || n < 2 || n > stagedRow || n%strided.Lanes == 0 {
+	if !j.Order.Tree || j.again || n < 2 || n > stagedRow || n%strided.Components == 0 {
 		return
 	}
 	rows, size := j.Order.Local/j.Order.Parts, 0
@@ -48,11 +48,11 @@ func (w *rowsWriter) storeStaged(held []heldFour, row kernel.Value) {
 			w.Barrier()
 		}
 		for _, h := range held {
-			for lane, p := range h.points {
+			for component, p := range h.points {
 				if !w.job.fusion.Exprs[i].Full {
 					p = w.row.clone()
 				}
-				vs, r := p.store(w.Emitter, i, w.job.fusion.Exprs[i].Type), w.element(h.number, lane)
+				vs, r := p.store(w.Emitter, i, w.job.fusion.Exprs[i].Type), w.element(h.number, component)
 				if w.job.short > 0 {
 					stage.put(row, r, vs)
 				} else {

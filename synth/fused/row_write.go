@@ -30,7 +30,7 @@ func (j *rowsJob) write(e *codegen.Emitter) error {
 		return err
 	}
 	w := &rowsWriter{Writer: r, job: j, depth: j.fusion.depths(), row: newPoint(j.fusion.DAG),
-		outs: len(e.Buffers) - len(j.Finish.Outs), width: strided.Lanes / j.shares, share: e.Index(0)}
+		outs: len(e.Buffers) - len(j.Finish.Outs), width: strided.Components / j.shares, share: e.Index(0)}
 	if j.Order.Tree {
 		w.shared()
 	} else {
@@ -132,7 +132,7 @@ func (w *rowsWriter) exists(r kernel.Value) kernel.Value {
 	return w.Compare(scalar.Lt, r, w.Count)
 }
 
-// load loads source s for each element of a four of the row. With clamp, lanes
+// load loads source s for each element of a four of the row. With clamp, components
 // beyond the row load its last element.
 func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value {
 	src, p := &w.job.Ins[s], &w.Ins[s]
@@ -144,13 +144,13 @@ func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value
 		if len(w.Reduced) == 1 {
 			return src.Split(w.Fetch(p.Buf, w.ours(w.Add(at, four)), w.width))
 		}
-		at = w.Add(w.Shl(at, reduction.LanesLog), w.Offsets(w.Mul(four, w.Index(strided.Lanes)), w.Reduced, p.Reduced))
-		return src.Split(w.Fetch(p.Buf, w.ours(w.Shr(at, reduction.LanesLog)), w.width))
+		at = w.Add(w.Shl(at, reduction.ComponentsLog), w.Offsets(w.Mul(four, w.Index(strided.Components)), w.Reduced, p.Reduced))
+		return src.Split(w.Fetch(p.Buf, w.ours(w.Shr(at, reduction.ComponentsLog)), w.width))
 	}
 	var vs [][]kernel.Value
-	for lane := range w.there() {
-		i := w.element(four, lane)
-		if clamp && strided.Product(w.job.Reduced)%strided.Lanes != 0 {
+	for component := range w.there() {
+		i := w.element(four, component)
+		if clamp && strided.Product(w.job.Reduced)%strided.Components != 0 {
 			i = w.least(i, w.Sub(w.Count, w.Index(1)))
 		}
 		vs = append(vs, w.One(s, w.Add(at, w.Offsets(i, w.Reduced, p.Reduced))))
@@ -159,8 +159,8 @@ func (w *rowsWriter) load(s int, four kernel.Value, clamp bool) [][]kernel.Value
 }
 
 // element is the index in the row of an element of the invocation's four.
-func (w *rowsWriter) element(four kernel.Value, lane int) kernel.Value {
-	return w.Element(four, w.Add(w.Mul(w.share, w.Index(w.width)), w.Index(lane)))
+func (w *rowsWriter) element(four kernel.Value, component int) kernel.Value {
+	return w.Element(four, w.Add(w.Mul(w.share, w.Index(w.width)), w.Index(component)))
 }
 
 // ours converts an index in fours to an index in the invocation's shares of
@@ -175,7 +175,7 @@ func (w *rowsWriter) least(x, y kernel.Value) kernel.Value {
 
 // ceil is the number of fours of a row; the last one may not be whole.
 func (w *rowsWriter) ceil() kernel.Value {
-	if strided.Product(w.job.Reduced)%strided.Lanes == 0 {
+	if strided.Product(w.job.Reduced)%strided.Components == 0 {
 		return w.Fours
 	}
 	return w.Add(w.Fours, w.Index(1))
@@ -184,7 +184,7 @@ func (w *rowsWriter) ceil() kernel.Value {
 // storeFour stores the results for a four of the row. A ragged four may end, or
 // begin, beyond the row.
 func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
-	whole := strided.Product(w.job.Reduced)%strided.Lanes == 0
+	whole := strided.Product(w.job.Reduced)%strided.Components == 0
 	for k, i := range w.job.fusion.Outs {
 		if !w.job.fusion.wide(k) {
 			continue
@@ -209,9 +209,9 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 			continue
 		}
 		n := w.job.Finish.Outs[k].Parts()
-		for lane := range ps {
-			r := w.element(four, lane)
-			store := func() { w.Put(w.outs+k, w.Add(w.Mul(w.u, w.Count), r), vs[lane*n:(lane+1)*n]...) }
+		for component := range ps {
+			r := w.element(four, component)
+			store := func() { w.Put(w.outs+k, w.Add(w.Mul(w.u, w.Count), r), vs[component*n:(component+1)*n]...) }
 			if w.job.short > 0 || w.inside {
 				store()
 			} else {

@@ -54,7 +54,7 @@ func vectorProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Ta
 		return nil
 	}
 	p := &codegen.Program{Local: uint32(v.Threads()), Index: scalar.U32, Body: func(e *codegen.Emitter) error { return j.write(e)() }, Early: j.write, Flops: 2 * int64(v.Results) * int64(v.K),
-		Groups:  ceil(v.Results, v.Lanes*v.Block),
+		Groups:  ceil(v.Results, v.Blocks*v.Block),
 		Numbers: append([]int{v.Results, v.K, v.Lead, v.Stride}, j.afterP.Numbers...),
 		Key:     fmt.Sprintf("vector %v %+v early=%v rounds=%d %s", v.Operands, v.Wide, j.early(), j.rounds(), j.afterP.Key)}
 	vector := codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: places[v.Of]}, v.Operands)
@@ -111,7 +111,7 @@ type vectorWriter struct {
 	*codegen.Emitter
 	job                    *vectorJob
 	results, k, lead, step kernel.Value
-	lane, slot, block      kernel.Value // of the invocation; its block of results
+	column, slot, block    kernel.Value // of the invocation; its block of results
 	first                  kernel.Value // result of the workgroup
 	shared                 int          // sums: element j of each invocation, in the order of j
 }
@@ -119,9 +119,9 @@ type vectorWriter struct {
 // write begins the kernel with the first loads of the matrix, which need no vector, and returns the rest.
 func (j *vectorJob) write(e *codegen.Emitter) func() error {
 	w := &vectorWriter{Emitter: e, job: j, results: e.NextNumber(), k: e.NextNumber(), lead: e.NextNumber(), step: e.NextNumber()}
-	w.slot, w.lane = e.DivMod(e.Invocation(), e.Index(j.Lanes))
-	w.first = e.Mul(e.Group(), e.Index(j.Lanes*j.Block))
-	row := e.Add(w.first, e.Mul(w.lane, e.Index(j.Block)))
+	w.slot, w.column = e.DivMod(e.Invocation(), e.Index(j.Blocks))
+	w.first = e.Mul(e.Group(), e.Index(j.Blocks*j.Block))
+	row := e.Add(w.first, e.Mul(w.column, e.Index(j.Block)))
 	w.block = e.Div(e.Select(e.IsLess(row, w.results), row, e.Index(0)), e.Index(j.Block)) // those beyond the end repeat the first
 	w.lead = e.Div(w.lead, e.Index(j.Block))
 	after := j.after.Writer(e.Behind(vectorBuffers))
@@ -221,7 +221,7 @@ func (w *vectorWriter) addUp(after *elementwise.Writer) (err error) {
 	for slots := j.Slots; ; {
 		part := max(1, slots/ways)
 		w.Barrier()
-		each := j.Lanes * part // invocations that have the same element of blocks
+		each := j.Blocks * part // invocations that have the same element of blocks
 		w.For(w.Invocation(), w.Index(each*j.Block), w.Index(w.Local), func(u kernel.Value) {
 			c, within := w.DivMod(u, w.Index(each))
 			at := w.Add(w.Mul(c, w.Index(j.Threads())), within)

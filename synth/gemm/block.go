@@ -2,7 +2,7 @@ package gemm
 
 // block carries a product on a processor: shaders/gemm_block.comp.
 type block struct {
-	flip bool // compute the transpose, so that the longer side runs along the lanes
+	flip bool // compute the transpose, so that the longer side runs along a subgroup
 }
 
 // Rows of results a workgroup has at most. The more, the less often B is read,
@@ -54,10 +54,10 @@ func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 }
 
 func (p *Problem) blockKernel(rows int, across [2]int, aligned uint32, t *Target) Kernel {
-	lanes := uint32(t.Subgroup)
+	size := uint32(t.Subgroup)
 	return Kernel{
 		Shader: p.shader("gemm_block", t),
-		Spec:   []uint32{lanes, uint32(rows), uint32(across[0]), uint32(across[1]), aligned},
-		Local:  [3]uint32{lanes, 1, 1},
+		Spec:   []uint32{size, uint32(rows), uint32(across[0]), uint32(across[1]), aligned},
+		Local:  [3]uint32{size, 1, 1},
 	}
 }

@@ -161,8 +161,8 @@ func (p *Problem) plainShares() int {
 	return max(1, min(1<<16/(p.Batch*p.M*p.N), p.K/128, 256))
 }
 
-// chooseCPU runs the longer side along the lanes when the other would leave
-// most of them idle.
+// chooseCPU runs the longer side along a subgroup when the other would leave
+// most invocations idle.
 func (p *Problem) chooseCPU(t *Target) method {
 	direct := p.Direct() && t.blocks()
 	switch {

@@ -45,7 +45,7 @@ type Target struct {
 	Addresses      bool
 	SharedMemory   int // bytes a workgroup
 	MaxInvocations int // a workgroup
-	Subgroup       int // lanes of a subgroup
+	Subgroup       int // invocations of a subgroup
 	MaxGroups      [3]uint32
 	MaxBinding     int64 // bytes; 0 means any
 	MaxPush        int   // bytes of push constants; 0 means 128
@@ -66,10 +66,10 @@ const (
 
 // Kernel is a shader with its specialisation.
 type Kernel struct {
-	Shader string // name in package shaders
-	Spec   []uint32
-	Local  [3]uint32
-	Lanes  int // of a subgroup, where the kernel counts on it
+	Shader       string // name in package shaders
+	Spec         []uint32
+	Local        [3]uint32
+	SubgroupSize int // of a subgroup, where the kernel counts on it
 }
 
 // Step is one dispatch. In holds two buffers and Out the one written; the

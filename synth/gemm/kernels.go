@@ -96,34 +96,34 @@ func (p *Problem) vectorKernels(t *Target) []Step {
 	for n := 1; n <= maxVectors; n *= 2 {
 		q := &Problem{Type: p.Type, Operands: p.Operands, N: n}
 		for _, lies := range []uint32{alignedA | alignedB, alignedA, 0} {
-			for _, lanes := range []int{narrowThreads, narrowTeam} {
-				if t.CPU && lanes == narrowTeam {
+			for _, team := range []int{narrowThreads, narrowTeam} {
+				if t.CPU && team == narrowTeam {
 					continue
 				}
-				list = append(list, empty(vectors{lanes: lanes}.kernel(q, lies, t), vectorParameters))
+				list = append(list, empty(vectors{across: team}.kernel(q, lies, t), vectorParameters))
 			}
 		}
 		for _, lies := range []uint32{alignedA, 0} {
-			for _, lanes := range q.wideLanes(lies, t) {
-				list = append(list, empty(vectors{wide: true, lanes: lanes}.kernel(q, lies, t), vectorParameters))
+			for _, blocks := range q.wideBlocks(lies, t) {
+				list = append(list, empty(vectors{wide: true, across: blocks}.kernel(q, lies, t), vectorParameters))
 			}
 		}
 	}
 	return list
 }
 
-// wideLanes are the lanes that the wide kernel may have: fewer than usual for one vector and a matrix
+// wideBlocks lists the blocks of results that the wide kernel may have: fewer than usual for one vector and a matrix
 // of whole blocks.
-func (p *Problem) wideLanes(lies uint32, t *Target) []int {
+func (p *Problem) wideBlocks(lies uint32, t *Target) []int {
 	if p.slots(t) < 8 {
 		return nil
 	}
-	list := []int{wideLanes}
+	list := []int{wideBlocks}
 	if p.many(t) {
-		list = append(list, mostLanes)
+		list = append(list, mostBlocks)
 	}
-	for lanes := wideLanes / 2; lanes >= leastLanes && p.N == 1 && lies != 0; lanes /= 2 {
-		list = append(list, lanes)
+	for blocks := wideBlocks / 2; blocks >= leastBlocks && p.N == 1 && lies != 0; blocks /= 2 {
+		list = append(list, blocks)
 	}
 	return list
 }

@@ -158,7 +158,7 @@ func (m *matrixMethod) kernel(across [2]int, lies uint32) Kernel {
 		name, spec = "conv_matrix", append(spec, bit(g.Of == A, 1)|bit(g.Of == B, 2), bit(g.First, 1))
 	}
 	return Kernel{Shader: name + "." + m.shape.Type.String() + ".addresses", Spec: spec,
-		Local: [3]uint32{uint32(m.threads()), 1, 1}, Lanes: m.subgroup}
+		Local: [3]uint32{uint32(m.threads()), 1, 1}, SubgroupSize: m.subgroup}
 }
 
 // MatrixKernels lists every kernel that New can choose for products on matrix hardware whose

@@ -10,7 +10,7 @@ type vectors struct {
 	wide   bool
 	flip   bool
 	shares int
-	lanes  int // of a wide kernel: blocks of results, a workgroup; of a narrow one: invocations that share out k
+	across int // of a wide kernel: blocks of results of a workgroup; of a narrow one: invocations that share out k
 }
 
 const (
@@ -21,13 +21,13 @@ const (
 	narrowTeam    = 16  // invocations that share out k where rows are short: they read 256 bytes of one at once
 	shortRow      = 256 // blocks of a short row, at most
 
-	wideLanes  = 8  // blocks of results, a workgroup: 128 bytes of a row of the matrix
-	leastLanes = 2  // 32 bytes, as much as memory gives at once
-	mostLanes  = 64 // where k is short: with more slots the sums of slots would take longer to add than to make
-	slotSteps  = 16 // of k that a slot of the wide kernel adds, at least, where there are results for more lanes
-	leastSteps = 3  // of k that a slot adds, at least, where there are fewer lanes
-	wideSlots  = 64 // of k, a workgroup of so many lanes at most
-	wideUnroll = 4  // of k, in flight
+	wideBlocks  = 8  // blocks of results, a workgroup: 128 bytes of a row of the matrix
+	leastBlocks = 2  // 32 bytes, as much as memory gives at once
+	mostBlocks  = 64 // where k is short: with more slots the sums of slots would take longer to add than to make
+	slotSteps   = 16 // of k that a slot of the wide kernel adds, at least, where there are results for more blocks
+	leastSteps  = 3  // of k that a slot adds, at least, where there are fewer blocks
+	wideSlots   = 64 // of k, a workgroup of so many blocks at most
+	wideUnroll  = 4  // of k, in flight
 
 	// fillGroups is how many workgroups keep a device busy.
 	fillGroups = 264
@@ -49,13 +49,13 @@ func (p *Problem) vectors(t *Target) (m vectors, ok bool) {
 		case s.p.A.Col == 1 && s.p.K >= 128:
 			return s.p.narrow(s.flip, t), true
 		case s.p.A.Row == 1 && s.p.K >= 64 && s.p.M >= 64 && s.p.slots(t) >= 8:
-			m := vectors{wide: true, flip: s.flip, lanes: wideLanes}
+			m := vectors{wide: true, flip: s.flip, across: wideBlocks}
 			if m.shares = s.p.wideShares(t); m.shares > 1 {
-				m.shares, m.lanes = s.p.inOne(m.shares)
+				m.shares, m.across = s.p.inOne(m.shares)
 			} else if s.p.short(t) {
-				m.lanes = mostLanes
+				m.across = mostBlocks
 			} else {
-				m.lanes = s.p.spread(t)
+				m.across = s.p.spread(t)
 			}
 			return m, true
 		}
@@ -106,19 +106,19 @@ func (p *Problem) narrowShares() int {
 // narrow is the kernel for rows that are contiguous along k. Where rows are short, and enough for
 // every multiprocessor, a workgroup has several teams of invocations, each with rows of its own.
 func (p *Problem) narrow(flip bool, t *Target) vectors {
-	m := vectors{flip: flip, shares: p.narrowShares(), lanes: narrowTeam}
+	m := vectors{flip: flip, shares: p.narrowShares(), across: narrowTeam}
 	if t.CPU || p.K > shortRow*p.block() || p.Batch*ceil(p.M, m.teams()*narrowRows) < Multiprocessors {
-		m.lanes = narrowThreads
+		m.across = narrowThreads
 	}
 	return m
 }
 
 // teams is how many rows, by narrowRows, a workgroup of the narrow kernel has.
-func (m vectors) teams() int { return narrowThreads / m.lanes }
+func (m vectors) teams() int { return narrowThreads / m.across }
 
 // wideShares spreads many k when there are few results.
 func (p *Problem) wideShares(t *Target) int {
-	groups := p.Batch * ceil(p.M, wideLanes*p.block())
+	groups := p.Batch * ceil(p.M, wideBlocks*p.block())
 	return max(1, min(fillGroups/groups, p.K/(2*wideUnroll*p.slots(t)), 256))
 }
 
@@ -128,56 +128,56 @@ func (p *Problem) wideShares(t *Target) int {
 const oneKernelBytes = 16 << 20
 
 // inOne makes a product of one vector that would share out its k one kernel, of more workgroups that
-// have fewer lanes and more slots each, if these are at least half as many workgroups. Rows of the
+// have fewer blocks and more slots each, if these are at least half as many workgroups. Rows of the
 // matrix are whole blocks, which bounds the number of kernels.
-func (p *Problem) inOne(shares int) (one, lanes int) {
+func (p *Problem) inOne(shares int) (one, blocks int) {
 	size := p.Type.Size()
 	if p.Operands != ops.Invalid {
 		size = p.Operands.Size()
 	}
-	groups := func(lanes int) int { return p.Batch * ceil(p.M, lanes*p.block()) }
-	want := shares * groups(wideLanes)
-	if p.N > 1 || p.vectorsLie(true)&alignedA == 0 || p.Batch*p.M*p.K*size > oneKernelBytes || 2*groups(leastLanes) < want {
-		return shares, wideLanes
+	groups := func(blocks int) int { return p.Batch * ceil(p.M, blocks*p.block()) }
+	want := shares * groups(wideBlocks)
+	if p.N > 1 || p.vectorsLie(true)&alignedA == 0 || p.Batch*p.M*p.K*size > oneKernelBytes || 2*groups(leastBlocks) < want {
+		return shares, wideBlocks
 	}
-	for lanes = wideLanes / 2; lanes > leastLanes && groups(lanes) < want; {
-		lanes /= 2
+	for blocks = wideBlocks / 2; blocks > leastBlocks && groups(blocks) < want; {
+		blocks /= 2
 	}
-	return 1, lanes
+	return 1, blocks
 }
 
-// spread is how many lanes a workgroup of the wide kernel has where k is not shared out: fewer where there would be less
+// spread is how many blocks a workgroup of the wide kernel has where k is not shared out: fewer where there would be less
 // than a workgroup for each multiprocessor, as long as a slot has some k.
 func (p *Problem) spread(t *Target) int {
-	lanes := wideLanes
+	blocks := wideBlocks
 	if t.CPU || p.N > 1 || p.vectorsLie(true)&alignedA == 0 {
-		return lanes
+		return blocks
 	}
-	for lanes > leastLanes && p.Batch*ceil(p.M, lanes*p.block()) < Multiprocessors && p.K >= leastSteps*wideLanes*p.slots(t)/(lanes/2) {
-		lanes /= 2
+	for blocks > leastBlocks && p.Batch*ceil(p.M, blocks*p.block()) < Multiprocessors && p.K >= leastSteps*wideBlocks*p.slots(t)/(blocks/2) {
+		blocks /= 2
 	}
-	return lanes
+	return blocks
 }
 
 // short reports whether the wide kernel has so few k for each slot, and so many results, that a workgroup
 // is better shared out among results.
 func (p *Problem) short(t *Target) bool {
-	return p.many(t) && p.K < slotSteps*p.slots(t) && p.Batch*ceil(p.M, mostLanes*p.block()) >= fillGroups
+	return p.many(t) && p.K < slotSteps*p.slots(t) && p.Batch*ceil(p.M, mostBlocks*p.block()) >= fillGroups
 }
 
-// many reports whether the wide kernel can have mostLanes: shared memory has room for the sums of all
+// many reports whether the wide kernel can have mostBlocks: shared memory has room for the sums of all
 // invocations and for the results.
 func (p *Problem) many(t *Target) bool {
-	sums := wideLanes*p.slots(t) + mostLanes*int(p.columns())
+	sums := wideBlocks*p.slots(t) + mostBlocks*int(p.columns())
 	return !t.CPU && sums*p.block()*p.Type.Size() <= t.SharedMemory
 }
 
 // slots is how many invocations of a workgroup of the wide kernel share out k where it has all
-// lanes: as many as shared memory has room for. It is less than 8 where there is too little of that.
+// blocks: as many as shared memory has room for. It is less than 8 where there is too little of that.
 func (p *Problem) slots(t *Target) int {
 	size := p.Type.Size()
 	n := wideSlots
-	for n > 1 && (n*wideLanes > t.MaxInvocations || wideLanes*p.block()*(n+maxVectors)*size > t.SharedMemory) {
+	for n > 1 && (n*wideBlocks > t.MaxInvocations || wideBlocks*p.block()*(n+maxVectors)*size > t.SharedMemory) {
 		n /= 2
 	}
 	return n
@@ -193,7 +193,7 @@ func (m vectors) plan(p *Problem, t *Target) (*Plan, error) {
 		chunk, lda = roundUp(chunk, q.block()), q.A.Row
 	}
 	shares := ceil(q.K, chunk)
-	rows := m.lanes * q.block()
+	rows := m.across * q.block()
 	if !m.wide {
 		rows = m.teams() * narrowRows
 	}
@@ -227,17 +227,17 @@ func (m vectors) kernel(p *Problem, lies uint32, t *Target) Kernel {
 	if !m.wide {
 		return Kernel{
 			Shader: p.vectorsShader("gemm_narrow", t),
-			Spec:   []uint32{narrowThreads, narrowRows, p.columns(), lies, uint32(m.lanes)},
+			Spec:   []uint32{narrowThreads, narrowRows, p.columns(), lies, uint32(m.across)},
 			Local:  [3]uint32{narrowThreads, 1, 1},
 		}
 	}
-	threads, unroll := wideLanes*p.slots(t), wideUnroll
+	threads, unroll := wideBlocks*p.slots(t), wideUnroll
 	if p.N > 2 { // the sums take the registers
 		unroll = wideUnroll / 2
 	}
 	return Kernel{
 		Shader: p.vectorsShader("gemm_wide", t),
-		Spec:   []uint32{uint32(threads), uint32(m.lanes), uint32(threads / m.lanes), p.columns(), lies, uint32(unroll)},
+		Spec:   []uint32{uint32(threads), uint32(m.across), uint32(threads / m.across), p.columns(), lies, uint32(unroll)},
 		Local:  [3]uint32{uint32(threads), 1, 1},
 	}
 }
@@ -260,11 +260,11 @@ func (p *Problem) vectorsShader(name string, t *Target) string {
 }
 
 // Wide is how a product of one vector is summed where invocations share out the results: see
-// shaders/gemm_wide.comp. A workgroup has Lanes blocks of Block results, and Slots that share out k.
-type Wide struct{ Lanes, Slots, Block, Unroll int }
+// shaders/gemm_wide.comp. A workgroup has Blocks of Block results each, and Slots that share out k.
+type Wide struct{ Blocks, Slots, Block, Unroll int }
 
 // Threads is the size of a workgroup.
-func (w Wide) Threads() int { return w.Lanes * w.Slots }
+func (w Wide) Threads() int { return w.Blocks * w.Slots }
 
 // WideVector is how one kernel carries out the product of a vector and a matrix whose rows, or with flip whose
 // columns, are whole blocks. ok is false for any other product.
@@ -280,6 +280,6 @@ func (p *Problem) WideVector(t *Target) (w Wide, flip, ok bool) {
 	if q.N != 1 || q.vectorsLie(true)&alignedA == 0 || p.check(t) != nil {
 		return w, false, false
 	}
-	threads := wideLanes * q.slots(t)
-	return Wide{Lanes: m.lanes, Slots: threads / m.lanes, Block: q.block(), Unroll: wideUnroll}, m.flip, true
+	threads := wideBlocks * q.slots(t)
+	return Wide{Blocks: m.across, Slots: threads / m.across, Block: q.block(), Unroll: wideUnroll}, m.flip, true
 }

@@ -73,13 +73,13 @@ const (
 func (w *segmentWriter) stored(l *level) entries {
 	list := entries{count: w.count, before: w.Index(noSlice), after: w.Index(noSlice),
 		slice:  func(i kernel.Value) kernel.Value { return w.Load(levelSlices, i, 1)[0] },
-		slices: func(i kernel.Value) []kernel.Value { return w.Load(levelSlices, w.Shr(i, 2), strided.Lanes) },
+		slices: func(i kernel.Value) []kernel.Value { return w.Load(levelSlices, w.Shr(i, 2), strided.Components) },
 		value: func(i kernel.Value) kernel.Value {
 			x := w.Fetch(levelValues, w.Add(w.Mul(i, w.elements), w.element), 1)[0]
 			return w.Cast(w.Decode(l.of, x), l.of, l.toType)
 		}}
 	if l.order != nil {
-		list.order = func(i kernel.Value) []kernel.Value { return w.Load(levelOrder, w.Shr(i, 2), strided.Lanes) }
+		list.order = func(i kernel.Value) []kernel.Value { return w.Load(levelOrder, w.Shr(i, 2), strided.Components) }
 	}
 	return list
 }
@@ -129,13 +129,13 @@ func (w *levelWriter) walk(at, to kernel.Value) {
 	yes, no := w.Int(scalar.U32, 1), w.Int(scalar.U32, 0)
 	zero := zeroOf(w.Emitter, w.job.toType)
 	run := runState{current, zero, yes, no}
-	all := w.Loop(first, end, w.Index(strided.Lanes), run.values(), func(i kernel.Value, vs []kernel.Value) []kernel.Value {
+	all := w.Loop(first, end, w.Index(strided.Components), run.values(), func(i kernel.Value, vs []kernel.Value) []kernel.Value {
 		run := runState{vs[0], vs[1], vs[2], vs[3]}
 		slices, order := w.list.slices(i), []kernel.Value(nil)
 		if w.list.order != nil {
 			order = w.list.order(i)
 		}
-		var there, values [strided.Lanes]kernel.Value
+		var there, values [strided.Components]kernel.Value
 		for k := range there {
 			n := w.Add(i, w.Index(k))
 			there[k] = w.IsLess(n, end)

@@ -245,13 +245,13 @@ func (w *pickWriter) consecutive(first, last kernel.Value) []kernel.Value {
 	n := w.job.group()
 	full := w.Compare(scalar.Le, w.Add(first, w.Index(n)), w.units)
 	_, at := w.position(first)
-	lanes := n
-	if lanes*w.job.indices.Elem.Size() < 4 {
-		lanes = 1
+	width := n
+	if width*w.job.indices.Elem.Size() < 4 {
+		width = 1
 	}
 	return w.If(full, func() (vs []kernel.Value) {
-		for k := 0; k < n; k += lanes {
-			vs = append(vs, w.Fetch(pickIndices, w.Div(w.Add(at, w.Index(k)), w.Index(lanes)), lanes)...)
+		for k := 0; k < n; k += width {
+			vs = append(vs, w.Fetch(pickIndices, w.Div(w.Add(at, w.Index(k)), w.Index(width)), width)...)
 		}
 		return vs
 	}, func() (vs []kernel.Value) {

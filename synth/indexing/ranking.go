@@ -72,7 +72,7 @@ func (r *ranking) orderProgram(slices, order codegen.Buffer) *codegen.Program {
 		rank := w.counted(func(other, at kernel.Value) kernel.Value {
 			return e.Or2(e.IsLess(other, w.slice), e.And2(e.IsEqual(other, w.slice), e.IsLess(at, w.update)))
 		})
-		e.IfThen(e.And2(w.active, e.IsEqual(w.lane, e.Index(0))), func() {
+		e.IfThen(e.And2(w.active, e.IsEqual(w.member, e.Index(0))), func() {
 			place := e.Add(w.first, rank)
 			e.Store(rankFrom, place, w.slice)
 			e.Store(rankTo, place, e.Add(w.first, w.update))
@@ -133,7 +133,7 @@ type rankWriter struct {
 	all    int          // shared: the slices of all updates
 	first  kernel.Value // the first update of the tile, from which the others are counted
 	end    kernel.Value // the number of updates of the tile, rounded up to whole steps
-	lane   kernel.Value // the invocation in its team
+	member kernel.Value // the invocation in its team
 	update kernel.Value // of the team
 	slice  kernel.Value // of the update
 	part   kernel.Value // of the elements
@@ -160,7 +160,7 @@ func (r *ranking) writer(e *codegen.Emitter, tiled bool) *rankWriter {
 	u := e.Add(e.Mul(group, e.Index(rankTeams)), e.Shr(e.Invocation(), 5))
 	w.active, w.part = e.IsLess(u, count), part
 	w.update = e.Select(w.active, u, e.Index(0))
-	w.lane = e.And(e.Invocation(), rankTeam-1)
+	w.member = e.And(e.Invocation(), rankTeam-1)
 	w.slice = e.LoadShared(w.all, w.update)
 	return w
 }
@@ -168,7 +168,7 @@ func (r *ranking) writer(e *codegen.Emitter, tiled bool) *rankWriter {
 // counted is the number of updates that a condition on their slice and number holds for.
 func (w *rankWriter) counted(holds func(other, at kernel.Value) kernel.Value) kernel.Value {
 	zero, one := w.Index(0), w.Index(1)
-	sum := w.Loop(w.lane, w.end, w.Index(rankStep), []kernel.Value{zero}, func(i kernel.Value, sum []kernel.Value) []kernel.Value {
+	sum := w.Loop(w.member, w.end, w.Index(rankStep), []kernel.Value{zero}, func(i kernel.Value, sum []kernel.Value) []kernel.Value {
 		n := sum[0]
 		for k := 0; k < rankStep; k += rankTeam {
 			at := w.Add(i, w.Index(k))
@@ -180,12 +180,12 @@ func (w *rankWriter) counted(holds func(other, at kernel.Value) kernel.Value) ke
 	w.StoreShared(sums, own, sum)
 	for half := rankTeam / 2; half > 0; half /= 2 {
 		w.Barrier()
-		w.IfThen(w.IsLess(w.lane, w.Index(half)), func() {
+		w.IfThen(w.IsLess(w.member, w.Index(half)), func() {
 			w.StoreShared(sums, own, w.Add(w.LoadShared(sums, own), w.LoadShared(sums, w.Add(own, w.Index(half)))))
 		})
 	}
 	w.Barrier()
-	return w.LoadShared(sums, w.Sub(own, w.lane))
+	return w.LoadShared(sums, w.Sub(own, w.member))
 }
 
 // writeLast writes the update, unless a later one has its slice.
@@ -200,7 +200,7 @@ func (w *rankWriter) writeLast() {
 	w.IfThen(w.And2(w.active, w.IsEqual(later, w.Index(0))), func() {
 		first, begin := w.Mul(w.part, part), w.Offsets(w.slice, axes, axesStrides)
 		end := w.Min(elements, w.Add(first, part))
-		w.For(w.Add(first, w.lane), end, w.Index(rankTeam), func(i kernel.Value) {
+		w.For(w.Add(first, w.member), end, w.Index(rankTeam), func(i kernel.Value) {
 			x := w.Fetch(rankFrom, w.Add(w.Mul(w.update, elements), i), 1)[0]
 			if !r.raw {
 				x = w.Encode(r.toType, w.Cast(w.Decode(r.upType, x), r.upType, r.toType))

@@ -135,7 +135,7 @@ func TestScatterIsBounded(t *testing.T) {
 func TestSegments(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	small := *synthtest.GPU
-	small.Lanes = false // sorts without subgroups
+	small.SubgroupOps = false // sorts without subgroups
 	for range 40 {
 		target := synthtest.GPU
 		if r.IntN(4) == 0 {

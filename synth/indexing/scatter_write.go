@@ -49,14 +49,14 @@ func (j *scatterJob) write(e *codegen.Emitter) error {
 // updates walks the updates from first up to end. The numbers of four slices are
 // loaded before the first is looked at.
 func (w *scatterWriter) updates(first, end kernel.Value) {
-	fours := w.Add(first, w.And(w.Sub(end, first), ^uint64(strided.Lanes-1)))
-	w.Loop(first, fours, w.Index(strided.Lanes), nil, func(n kernel.Value, _ []kernel.Value) []kernel.Value {
-		var slices [strided.Lanes]kernel.Value
-		for lane := range slices {
-			slices[lane] = w.Fetch(0, w.Add(n, w.Index(lane)), 1)[0]
+	fours := w.Add(first, w.And(w.Sub(end, first), ^uint64(strided.Components-1)))
+	w.Loop(first, fours, w.Index(strided.Components), nil, func(n kernel.Value, _ []kernel.Value) []kernel.Value {
+		var slices [strided.Components]kernel.Value
+		for component := range slices {
+			slices[component] = w.Fetch(0, w.Add(n, w.Index(component)), 1)[0]
 		}
-		for lane, s := range slices {
-			w.update(w.Add(n, w.Index(lane)), s)
+		for component, s := range slices {
+			w.update(w.Add(n, w.Index(component)), s)
 		}
 		return nil
 	})

@@ -101,7 +101,7 @@ func (s *segments) sort(plan *lowering.Plan, in *ops.Instr, types []ops.Type, t 
 
 // temporary adds a temporary of so many elements to a plan. It has room for whole fours.
 func temporary(p *lowering.Plan, elem kernel.Elem, n int) codegen.Buffer {
-	n = (n + strided.Lanes - 1) / strided.Lanes * strided.Lanes
+	n = (n + strided.Components - 1) / strided.Components * strided.Components
 	p.Temps = append(p.Temps, int64(n*elem.Size()))
 	return codegen.Buffer{Ref: lowering.Ref{Kind: lowering.Temp, Index: len(p.Temps) - 1}, Elem: elem, Bytes: int64(n * elem.Size())}
 }

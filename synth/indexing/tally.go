@@ -96,8 +96,8 @@ func (w *tallyWriter) sum(first, each, u kernel.Value) kernel.Value {
 		w.Barrier()
 		sum = w.Loop(w.Index(0), w.Index(rankLocal), w.Index(tallyUnroll), sum, func(k kernel.Value, sum []kernel.Value) []kernel.Value {
 			x := sum[0]
-			for lane := range tallyUnroll {
-				n := w.Add(k, w.Index(lane))
+			for i := range tallyUnroll {
+				n := w.Add(k, w.Index(i))
 				mine := w.IsEqual(w.LoadShared(slots, n), slice)
 				if j.elements == 1 {
 					x = w.plus(x, w.Select(mine, w.LoadShared(values, n), zero))

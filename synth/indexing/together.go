@@ -99,7 +99,7 @@ func (l *level) write(e *codegen.Emitter, g together, tensor, next int) error {
 		case n < g.levels-1:
 			if n < len(rooms) {
 				// The list of the second level has two entries a chunk, that of the third less than half as many.
-				rooms[n] = sharedList{w.Shared(scalar.U32, 2*mostRanked/chunk+strided.Lanes), w.Shared(codegen.WideType(l.toType), 2*g.local>>n)}
+				rooms[n] = sharedList{w.Shared(scalar.U32, 2*mostRanked/chunk+strided.Components), w.Shared(codegen.WideType(l.toType), 2*g.local>>n)}
 			}
 			rest = w.share(rooms[n%2], columns, column, &list)
 			rest.count, rest.before, rest.after = e.Shl(chunks, 1), before, after
@@ -142,7 +142,7 @@ func (w *segmentWriter) share(to sharedList, columns, column kernel.Value, from 
 	slice := func(i kernel.Value) kernel.Value { return w.LoadShared(to.slices, i) }
 	return entries{slice: slice,
 		slices: func(i kernel.Value) (four []kernel.Value) {
-			for k := range strided.Lanes {
+			for k := range strided.Components {
 				four = append(four, slice(w.Add(i, w.Index(k))))
 			}
 			return four

@@ -249,24 +249,24 @@ func (b *Builder) AddShared(array int, index, v Value) {
 	b.emit(Inst{Op: AddShared, Index: array, Args: []Value{index, v}})
 }
 
-// Lanes says how many lanes a subgroup has, for a kernel that uses them.
-func (b *Builder) Lanes(n int) { b.k.Lanes = uint32(n) }
+// SetSubgroup says how many invocations a subgroup has, for a kernel that uses them.
+func (b *Builder) SetSubgroup(n int) { b.k.SubgroupSize = uint32(n) }
 
-// LaneBarrier waits for the subgroup and makes its shared writes visible.
-func (b *Builder) LaneBarrier() { b.emit(Inst{Op: LaneBarrier}) }
+// SubgroupBarrier waits for the subgroup and makes its shared writes visible.
+func (b *Builder) SubgroupBarrier() { b.emit(Inst{Op: SubgroupBarrier}) }
 
-// Ballot returns a bit for every lane of the subgroup, in words of 32.
+// Ballot returns a bit for every invocation of the subgroup, in words of 32.
 func (b *Builder) Ballot(c Value) []Value {
-	types := make([]scalar.Type, (b.k.Lanes+31)/32)
+	types := make([]scalar.Type, (b.k.SubgroupSize+31)/32)
 	for i := range types {
 		types[i] = scalar.U32
 	}
 	return b.emit(Inst{Op: Ballot, Args: []Value{c}}, types...)
 }
 
-// LaneSum returns the sum of the values of the lanes before this one.
-func (b *Builder) LaneSum(x Value) Value {
-	return b.emit(Inst{Op: LaneSum, Args: []Value{x}}, scalar.U32)[0]
+// ExclusiveSum returns the sum of the values of the invocations before this one.
+func (b *Builder) ExclusiveSum(x Value) Value {
+	return b.emit(Inst{Op: ExclusiveSum, Args: []Value{x}}, scalar.U32)[0]
 }
 
 // Barrier waits for the workgroup and makes its shared writes visible.

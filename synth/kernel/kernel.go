@@ -73,16 +73,16 @@ type Shared struct {
 
 // Kernel is one compute shader.
 type Kernel struct {
-	Name    string
-	Local   [3]uint32 // invocations of a workgroup
-	Lanes   uint32    // of a subgroup; 0 where the kernel has no instructions of subgroups
-	Buffers []Buffer
-	Params  []Param
-	Shared  []Shared
-	Tables  [][]uint64    // constant tables of Lookup
-	Types   []scalar.Type // of each value
-	Head    []Inst        // constants, parameters and builtins: valid everywhere
-	Body    Block
+	Name         string
+	Local        [3]uint32 // invocations of a workgroup
+	SubgroupSize uint32    // invocations of a subgroup; 0 where the kernel has no instructions of subgroups
+	Buffers      []Buffer
+	Params       []Param
+	Shared       []Shared
+	Tables       [][]uint64    // constant tables of Lookup
+	Types        []scalar.Type // of each value
+	Head         []Inst        // constants, parameters and builtins: valid everywhere
+	Body         Block
 }
 
 // ParamBytes returns the size of the parameter block, a multiple of 4.
@@ -119,28 +119,28 @@ type Op uint8
 // The instructions. Prim covers all arithmetic; the others are memory and
 // structure.
 const (
-	Const       Op = iota // Bits
-	ParamOf               // Index is the parameter
-	Builtin               // Index is one of the Builtins
-	Prim                  // Prim on Args
-	Lookup                // element Args[0] of table Index
-	Load                  // Index is the buffer; Args[0] counts groups of len(Res) elements
-	Store                 // Index is the buffer; Args[0] counts groups of len(Args)-1 elements
-	AddBuffer             // element Args[0] of buffer Index, of U32, grows by Args[1], in one piece
-	MaxBuffer             // element Args[0] of buffer Index, of U32, becomes Args[1] if that is larger, in one piece
-	LoadWord              // word Args[0], of 32 bits, of buffer Index, whatever its elements are
-	LoadShared            // element Args[0] of shared array Index
-	StoreShared           // element Args[0] of shared array Index becomes Args[1]
-	AddShared             // element Args[0] of shared array Index grows by Args[1], in one piece
-	Barrier               // of the workgroup and its shared arrays; in uniform control flow alone
-	LaneBarrier           // of the subgroup, likewise
-	Ballot                // Args[0] of every lane of the subgroup, a bit each, lowest lane first, 32 a word
-	LaneSum               // sum of Args[0] over the lanes before this one
-	If                    // Args[0] is the condition; Blocks are both branches
-	Loop                  // Args are first, limit, step, initial carried values; Blocks[0] has parameters index and carried
+	Const           Op = iota // Bits
+	ParamOf                   // Index is the parameter
+	Builtin                   // Index is one of the Builtins
+	Prim                      // Prim on Args
+	Lookup                    // element Args[0] of table Index
+	Load                      // Index is the buffer; Args[0] counts groups of len(Res) elements
+	Store                     // Index is the buffer; Args[0] counts groups of len(Args)-1 elements
+	AddBuffer                 // element Args[0] of buffer Index, of U32, grows by Args[1], in one piece
+	MaxBuffer                 // element Args[0] of buffer Index, of U32, becomes Args[1] if that is larger, in one piece
+	LoadWord                  // word Args[0], of 32 bits, of buffer Index, whatever its elements are
+	LoadShared                // element Args[0] of shared array Index
+	StoreShared               // element Args[0] of shared array Index becomes Args[1]
+	AddShared                 // element Args[0] of shared array Index grows by Args[1], in one piece
+	Barrier                   // of the workgroup and its shared arrays; in uniform control flow alone
+	SubgroupBarrier           // of the subgroup, likewise
+	Ballot                    // Args[0] of every invocation of the subgroup, a bit each, lowest first, 32 a word
+	ExclusiveSum              // sum of Args[0] over the invocations of the subgroup before this one
+	If                        // Args[0] is the condition; Blocks are both branches
+	Loop                      // Args are first, limit, step, initial carried values; Blocks[0] has parameters index and carried
 )
 
-// Builtins of an invocation, U32 each. Lane and Subgroup are its places in its
+// Builtins of an invocation, U32 each. SubgroupInvocation and Subgroup are its places in its
 // subgroup and of that in the workgroup.
 const (
 	LocalX = iota
@@ -152,14 +152,14 @@ const (
 	GroupsX
 	GroupsY
 	GroupsZ
-	Lane
+	SubgroupInvocation
 	Subgroup
 	builtinEnd
 )
 
 // BuiltinNames are the names of the builtins in the text form.
 var BuiltinNames = [builtinEnd]string{"local.x", "local.y", "local.z",
-	"group.x", "group.y", "group.z", "groups.x", "groups.y", "groups.z", "lane", "subgroup"}
+	"group.x", "group.y", "group.z", "groups.x", "groups.y", "groups.z", "subgroup.invocation", "subgroup"}
 
 // Inst is one instruction. Its operands are defined before it, in its own or an
 // enclosing block.

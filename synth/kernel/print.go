@@ -9,8 +9,8 @@ import (
 func (k *Kernel) String() string {
 	p := &printer{k: k}
 	p.line("kernel %q local %d %d %d", k.Name, k.Local[0], k.Local[1], k.Local[2])
-	if k.Lanes > 0 {
-		p.line("lanes %d", k.Lanes)
+	if k.SubgroupSize > 0 {
+		p.line("subgroups %d", k.SubgroupSize)
 	}
 	for i, b := range k.Buffers {
 		p.line("buffer b%d %v%s%s", i, b.Elem, when(b.Read, " read"), when(b.Write, " write"))
@@ -137,12 +137,12 @@ func (p *printer) text(in *Inst) string {
 		return fmt.Sprintf("grow s%d%s", in.Index, uses(in.Args))
 	case Barrier:
 		return "barrier"
-	case LaneBarrier:
-		return "lanebarrier"
+	case SubgroupBarrier:
+		return "subgroupbarrier"
 	case Ballot:
 		return "ballot" + uses(in.Args)
-	case LaneSum:
-		return "lanesum" + uses(in.Args)
+	case ExclusiveSum:
+		return "exclusivesum" + uses(in.Args)
 	case If:
 		return fmt.Sprintf("if%s {", uses(in.Args))
 	case Loop:

@@ -13,8 +13,8 @@ func Verify(k *Kernel) error {
 	if k.Local[0] == 0 || k.Local[1] == 0 || k.Local[2] == 0 {
 		return fmt.Errorf("kernel %q has an empty workgroup", k.Name)
 	}
-	if size := k.Local[0] * k.Local[1] * k.Local[2]; k.Lanes > 64 || k.Lanes > 0 && size%k.Lanes != 0 {
-		return fmt.Errorf("kernel %q: a workgroup of %d is not cut into subgroups of %d", k.Name, size, k.Lanes)
+	if size := k.Local[0] * k.Local[1] * k.Local[2]; k.SubgroupSize > 64 || k.SubgroupSize > 0 && size%k.SubgroupSize != 0 {
+		return fmt.Errorf("kernel %q: a workgroup of %d is not cut into subgroups of %d", k.Name, size, k.SubgroupSize)
 	}
 	for i, p := range k.Params {
 		if p.Type == scalar.Bool || p.Offset%TypeSize(p.Type) != 0 {

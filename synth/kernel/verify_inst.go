@@ -24,25 +24,25 @@ func (v *verifier) inst(in *Inst, uniform bool) error {
 		return v.branch(in)
 	case Loop:
 		return v.loop(in, uniform)
-	case Barrier, LaneBarrier, Ballot, LaneSum:
+	case Barrier, SubgroupBarrier, Ballot, ExclusiveSum:
 		if !uniform {
 			return fmt.Errorf("barrier in control flow that may diverge")
 		}
-		return v.lanes(in)
+		return v.together(in)
 	}
 	return v.memory(in)
 }
 
-// lanes checks the instructions that invocations carry out together.
-func (v *verifier) lanes(in *Inst) error {
-	if in.Op != Barrier && v.k.Lanes == 0 {
+// together checks the instructions that invocations carry out together.
+func (v *verifier) together(in *Inst) error {
+	if in.Op != Barrier && v.k.SubgroupSize == 0 {
 		return fmt.Errorf("an instruction of subgroups in a kernel that has none")
 	}
 	var args, res []scalar.Type
 	switch in.Op {
 	case Ballot:
-		args, res = []scalar.Type{scalar.Bool}, []scalar.Type{scalar.U32, scalar.U32}[:(v.k.Lanes+31)/32]
-	case LaneSum:
+		args, res = []scalar.Type{scalar.Bool}, []scalar.Type{scalar.U32, scalar.U32}[:(v.k.SubgroupSize+31)/32]
+	case ExclusiveSum:
 		args, res = []scalar.Type{scalar.U32}, []scalar.Type{scalar.U32}
 	}
 	if err := v.types(in.Args, args); err != nil {
@@ -62,7 +62,7 @@ func (v *verifier) headInst(in *Inst) error {
 			return fmt.Errorf("v%d is not parameter %d", in.Res[0], in.Index)
 		}
 	case Builtin:
-		if in.Index >= builtinEnd || t != scalar.U32 || in.Index >= Lane && v.k.Lanes == 0 {
+		if in.Index >= builtinEnd || t != scalar.U32 || in.Index >= SubgroupInvocation && v.k.SubgroupSize == 0 {
 			return fmt.Errorf("v%d is not a builtin", in.Res[0])
 		}
 	}

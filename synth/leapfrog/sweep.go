@@ -78,8 +78,8 @@ func (w *leapfrogWriter) join(operator func(x, y kernel.Value) kernel.Value, par
 	}
 	if several > 1 {
 		w.each(several*len(places), func(i kernel.Value) {
-			k, lane := w.DivMod(i, w.Index(several))
-			at := w.Add(w.Mul(k, w.Index(n)), lane)
+			k, within := w.DivMod(i, w.Index(several))
+			at := w.Add(w.Mul(k, w.Index(n)), within)
 			w.StoreShared(w.scratch, at, w.treeOf(operator, at, several, n/several))
 		})
 		w.Barrier()

@@ -9,15 +9,15 @@ import (
 
 // Kernel is compiled code. Kernels with one Name are the same code.
 type Kernel struct {
-	Name      string // hash of the code: the key of caches in memory and on disk
-	Code      []uint32
-	Buffers   int
-	PushBytes int
-	Addresses bool     // the push constants begin with the addresses of the buffers
-	Spec      []uint32 // specialisation constants of hand-written code
-	Local     [3]uint32
-	Lanes     int            // invocations of a subgroup, if the code depends on them
-	IR        *kernel.Kernel // its source; nil for hand-written and archived code
+	Name         string // hash of the code: the key of caches in memory and on disk
+	Code         []uint32
+	Buffers      int
+	PushBytes    int
+	Addresses    bool     // the push constants begin with the addresses of the buffers
+	Spec         []uint32 // specialisation constants of hand-written code
+	Local        [3]uint32
+	SubgroupSize int            // invocations of a subgroup, if the code depends on them
+	IR           *kernel.Kernel // its source; nil for hand-written and archived code
 
 	Host *HostCode // see OnHost; nil for archived code
 }

@@ -29,11 +29,11 @@ func (t *Target) PushBytes() int {
 	return t.MaxPush
 }
 
-// FixedLanes is how many invocations a subgroup has, for kernels that count on it; 0 where there
+// FixedSubgroup is how many invocations a subgroup has, for kernels that count on it; 0 where there
 // are no such kernels.
-func (t *Target) FixedLanes() int {
+func (t *Target) FixedSubgroup() int {
 	n := t.SubgroupSize
-	if !t.Lanes || t.CPU || n < 8 || n > 64 || n&(n-1) != 0 {
+	if !t.SubgroupOps || t.CPU || n < 8 || n > 64 || n&(n-1) != 0 {
 		return 0
 	}
 	return n
@@ -75,7 +75,7 @@ type Target struct {
 	SharedMemory   int // bytes for a workgroup
 	MaxInvocations int // of a workgroup
 	SubgroupSize   int
-	Lanes          bool      // subgroups have ballots and sums
+	SubgroupOps    bool      // subgroups have ballots and sums
 	MaxPush        int       // bytes of push constants; 0 means 128
 	MaxGroups      [3]uint32 // 0 means 65,535
 	MaxBinding     int64     // maximum bytes of a binding; 0 means no limit

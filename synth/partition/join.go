@@ -143,13 +143,13 @@ func (f *partitioner) alongRows(a, b *cluster, lie *strided.Reduction) bool {
 func rowCost(t *lowering.Target, lie *strided.Reduction, held, folds, cost int) int {
 	s := strided.ScheduleOf(t, lie)
 	if !s.Tree {
-		return (folds + 1) * s.Parts * strided.Lanes * cost * againCost
+		return (folds + 1) * s.Parts * strided.Components * cost * againCost
 	}
 	n := held
 	if s.Rounds(strided.Product(lie.Reduced)) > held {
 		n += (folds + 1) * (strided.RoundsAhead + 2)
 	}
-	return n * strided.Lanes * cost
+	return n * strided.Components * cost
 }
 
 // maxRowCost bounds rowCost. Code that processors repeat counts as several operations, because

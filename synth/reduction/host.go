@@ -12,7 +12,7 @@ import (
 	"nxvk/synth/strided"
 )
 
-// The kernel of a processor that sums rows loads fours that lie a round apart, one for each lane
+// The kernel of a processor that sums rows loads fours that lie a round apart, one for each component
 // of a vector, which a driver turns into single loads, and it takes narrow elements out of words. The host
 // sums the same rows, or columns, in the same order (see Job) as they lie in memory. So it is with products of rows.
 
@@ -44,7 +44,7 @@ func (j *Job) routine(p *codegen.Program) (of lowering.Host, what string) {
 	}
 	s := hostPass{from: h.from, to: to, last: j.Last, times: h.times, apart: 1}
 	if j.Ins[0].Way == columns {
-		s.apart = strided.Lanes
+		s.apart = strided.Components
 	}
 	switch {
 	case j.Group == 1 && j.Ins[0].ReducedAt.Strides[0] == 1:
@@ -107,18 +107,18 @@ func sum[T float32 | float64](w *sched.Worker, s *hostPass, buffers [][]byte, pu
 			r.sumWhole(w, lo, hi)
 			return
 		}
-		var lanes [partsAtOnce * strided.Lanes]T
+		var components [partsAtOnce * strided.Components]T
 		for lo < hi {
 			row, first := lo/r.parts, lo%r.parts
 			end := min(r.parts, first+hi-lo, first+partsAtOnce)
-			r.sumParts(w, lanes[:(end-first)*strided.Lanes], row, first)
+			r.sumParts(w, components[:(end-first)*strided.Components], row, first)
 			lo += end - first
 		}
 	})
 	return units / r.parts * r.count
 }
 
-// partsAtOnce is how many parts are summed side by side, whose lanes have a place each.
+// partsAtOnce is how many parts are summed side by side, whose components have a place each.
 const partsAtOnce = 128
 
 // sumWhole sums rows lo to hi, which have one part each.
@@ -134,13 +134,13 @@ func (r *rows[T]) sumWhole(w *sched.Worker, lo, hi int) {
 	}
 }
 
-// sumParts sums parts of a row from first on, as many as acc has lanes for.
+// sumParts sums parts of a row from first on, as many as acc has components for.
 func (r *rows[T]) sumParts(w *sched.Worker, acc []T, row, first int) {
 	r.begin(acc)
-	var room [partsAtOnce * strided.Lanes]T
-	end := first + len(acc)/strided.Lanes
+	var room [partsAtOnce * strided.Components]T
+	end := first + len(acc)/strided.Components
 	from := func(at, n int) []T { return r.from.Get(row*r.stride+at, room[:n]) }
-	step, at, left := r.parts*strided.Lanes, first*strided.Lanes, sumTurn
+	step, at, left := r.parts*strided.Components, first*strided.Components, sumTurn
 	for range r.fours / r.parts {
 		r.fold(acc, from(at, len(acc)))
 		if at, left = at+step, left-len(acc); left <= 0 {
@@ -150,13 +150,13 @@ func (r *rows[T]) sumParts(w *sched.Worker, acc []T, row, first int) {
 	}
 	last := r.fours % r.parts // has the elements after the last whole four
 	if more := min(end, last); more > first {
-		r.fold(acc, from(at, (more-first)*strided.Lanes))
+		r.fold(acc, from(at, (more-first)*strided.Components))
 	}
 	if first <= last && last < end {
-		r.fold(acc[(last-first)*strided.Lanes:], from(r.fours*strided.Lanes, r.count-r.fours*strided.Lanes))
+		r.fold(acc[(last-first)*strided.Components:], from(r.fours*strided.Components, r.count-r.fours*strided.Components))
 	}
 	for i := range end - first {
-		l := acc[i*strided.Lanes:][:strided.Lanes]
-		r.to.Put(row*r.parts+first+i, r.join([strided.Lanes]T(l)))
+		l := acc[i*strided.Components:][:strided.Components]
+		r.to.Put(row*r.parts+first+i, r.join([strided.Components]T(l)))
 	}
 }

@@ -22,28 +22,28 @@ func (o operator[T]) begin(acc []T) {
 	}
 }
 
-// join gives the total of those of lanes.
-func (o operator[T]) join(l [strided.Lanes]T) T {
+// join gives the total of those of components.
+func (o operator[T]) join(l [strided.Components]T) T {
 	if o.times {
 		return (l[0] * l[1]) * (l[2] * l[3])
 	}
 	return (l[0] + l[1]) + (l[2] + l[3])
 }
 
-// whole folds the elements of a row, each lane every fourth of them.
+// whole folds the elements of a row, each component every fourth of them.
 func (o operator[T]) whole(from []T) T {
-	l := [strided.Lanes]T{o.identity, o.identity, o.identity, o.identity}
-	n := len(from) / strided.Lanes * strided.Lanes
+	l := [strided.Components]T{o.identity, o.identity, o.identity, o.identity}
+	n := len(from) / strided.Components * strided.Components
 	fours, rest := from[:n], from[n:]
 	if o.times {
-		for ; len(fours) >= strided.Lanes; fours = fours[strided.Lanes:] {
+		for ; len(fours) >= strided.Components; fours = fours[strided.Components:] {
 			l[0] *= fours[0]
 			l[1] *= fours[1]
 			l[2] *= fours[2]
 			l[3] *= fours[3]
 		}
 	} else {
-		for ; len(fours) >= strided.Lanes; fours = fours[strided.Lanes:] {
+		for ; len(fours) >= strided.Components; fours = fours[strided.Components:] {
 			l[0] += fours[0]
 			l[1] += fours[1]
 			l[2] += fours[2]

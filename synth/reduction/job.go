@@ -20,16 +20,16 @@ import (
 // Floating-point results depend on the order, so it is a function of the shape, the axes and
 // the profile of the device, and every kernel with a reduction keeps to it. The R elements
 // that make one output, in row-major order of the reduced axes, are cut into chunks; each
-// chunk is dealt out in fours to parts, round after round; element 0..3 of a four goes to lane
+// chunk is dealt out in fours to parts, round after round; element 0..3 of a four goes to component
 // 0..3 of its part. That is
 //
 //	chunk c has elements [c*length, (c+1)*length)
 //	part  p has the fours p, p+parts, p+2*parts, … of its chunk
 //
-// Where the schedule has lanes apart, the elements of a round are dealt out one by one
-// instead: lane l of part p has element l*parts + p of each round.
+// Where the schedule has components apart, the elements of a round are dealt out one by one
+// instead: component l of part p has element l*parts + p of each round.
 //
-// A lane folds its elements one after the other, beginning with the identity. The lanes of a
+// A component folds its elements one after the other, beginning with the identity. The components of a
 // part join as (0 + 1) + (2 + 3). The parts of a chunk join by halves within a workgroup (p
 // with p+parts/2, and so on), where there are workgroups; else they are a tensor that is
 // reduced in the same manner, and so are the chunks. strided.ScheduleOf chooses the numbers.
@@ -284,7 +284,7 @@ func (j *Job) ahead() bool {
 	if !j.Order.Tree {
 		return j.Order.Ahead && j.Group == 1
 	}
-	return j.Order.Length >= strided.RoundsAhead*strided.Lanes*j.Order.Parts
+	return j.Order.Length >= strided.RoundsAhead*strided.Components*j.Order.Parts
 }
 
 // extent is one more than the greatest index in any buffer.
@@ -306,7 +306,7 @@ func (j *Job) extent() int {
 // describe is the key of the program.
 func (j *Job) describe() string {
 	key := fmt.Sprintf("reduce %s kept=%d reduced=%d group=%d rest=%v tree=%v across=%v last=%v", j.Key, len(j.Kept), len(j.Reduced),
-		j.Group, strided.Product(j.Reduced)%strided.Lanes != 0, j.Order.Tree, j.Order.Across, j.Last)
+		j.Group, strided.Product(j.Reduced)%strided.Components != 0, j.Order.Tree, j.Order.Across, j.Last)
 	if j.Order.Tree {
 		key += fmt.Sprintf(" parts=%d apart=%v chunks=%v", j.Order.Parts, j.Order.Apart, j.Order.Chunks > 1)
 	}
@@ -327,12 +327,12 @@ func (j *Job) describe() string {
 // numbers lists the parameters in the order in which write takes them.
 func (j *Job) numbers(units int) []int {
 	o, n := &j.Order, strided.Product(j.Reduced)
-	nums := []int{units, o.Chunks, o.Length / strided.Lanes, n / strided.Lanes, n}
+	nums := []int{units, o.Chunks, o.Length / strided.Components, n / strided.Components, n}
 	if !o.Tree {
 		nums[1] = o.Parts
 	}
 	if o.Apart { // those of rounds in which all parts have four
-		nums[3] = n / (strided.Lanes * o.Parts) * o.Parts
+		nums[3] = n / (strided.Components * o.Parts) * o.Parts
 	}
 	nums = append(append(nums, j.Kept...), j.Reduced...)
 	for i := range j.Ins {

@@ -65,7 +65,7 @@ func (w *Writer) Locate(o kernel.Value) *Position {
 			case steady:
 				still[k] = append(still[k], w.One(i, at)...)
 			case columns, Fours:
-				at = w.Shr(at, LanesLog)
+				at = w.Shr(at, ComponentsLog)
 			}
 			s.At[i] = append(s.At[i], at)
 			if src.Way == columns {
@@ -107,7 +107,7 @@ func (w *Writer) raw(s *Position, r kernel.Value) [][]kernel.Value {
 			for k := range g {
 				at := s.At[i][k]
 				if src.Way == Fours {
-					at = w.Shl(at, LanesLog)
+					at = w.Shl(at, ComponentsLog)
 				}
 				full[k] = append(full[k], w.One(i, w.Add(at, step))...)
 			}
@@ -116,18 +116,18 @@ func (w *Writer) raw(s *Position, r kernel.Value) [][]kernel.Value {
 	return full
 }
 
-// rawFour loads a four of the sources, by lane and then by output.
+// rawFour loads a four of the sources, by component and then by output.
 func (w *Writer) rawFour(s *Position, four kernel.Value) [][][]kernel.Value {
-	full := make([][][]kernel.Value, strided.Lanes)
+	full := make([][][]kernel.Value, strided.Components)
 	if !w.together() {
-		for lane := range full {
-			full[lane] = w.raw(s, w.Element(four, w.Index(lane)))
+		for component := range full {
+			full[component] = w.raw(s, w.Element(four, w.Index(component)))
 		}
 		return full
 	}
-	r := w.Mul(four, w.Index(strided.Lanes))
-	for lane := range full {
-		full[lane] = make([][]kernel.Value, 1)
+	r := w.Mul(four, w.Index(strided.Components))
+	for component := range full {
+		full[component] = make([][]kernel.Value, 1)
 	}
 	for i := range w.Ins {
 		src, p := &w.Job.Ins[i], &w.Ins[i]
@@ -138,18 +138,18 @@ func (w *Writer) rawFour(s *Position, four kernel.Value) [][][]kernel.Value {
 		var vs []kernel.Value
 		switch {
 		case src.Way != Fours:
-			for lane := range strided.Lanes {
-				vs = append(vs, w.One(i, w.Add(s.At[i][0], w.Offsets(w.Add(r, w.Index(lane)), w.Reduced, p.Reduced)))...)
+			for component := range strided.Components {
+				vs = append(vs, w.One(i, w.Add(s.At[i][0], w.Offsets(w.Add(r, w.Index(component)), w.Reduced, p.Reduced)))...)
 			}
 		case len(w.Reduced) == 1:
-			vs = w.Fetch(p.Buf, w.Add(s.At[i][0], four), strided.Lanes)
+			vs = w.Fetch(p.Buf, w.Add(s.At[i][0], four), strided.Components)
 		default:
 			// The sum is no less than 0, though the second of the two may be.
-			at := w.Add(w.Shl(s.At[i][0], LanesLog), w.Offsets(r, w.Reduced, p.Reduced))
-			vs = w.Fetch(p.Buf, w.Shr(at, LanesLog), strided.Lanes)
+			at := w.Add(w.Shl(s.At[i][0], ComponentsLog), w.Offsets(r, w.Reduced, p.Reduced))
+			vs = w.Fetch(p.Buf, w.Shr(at, ComponentsLog), strided.Components)
 		}
-		for lane := range strided.Lanes {
-			full[lane][0] = append(full[lane][0], vs[lane*n:(lane+1)*n]...)
+		for component := range strided.Components {
+			full[component][0] = append(full[component][0], vs[component*n:(component+1)*n]...)
 		}
 	}
 	return full
@@ -189,5 +189,5 @@ func (w *Writer) together() bool {
 	return false
 }
 
-// LanesLog is the logarithm of lanes.
-const LanesLog = 2
+// ComponentsLog is the logarithm of components.
+const ComponentsLog = 2

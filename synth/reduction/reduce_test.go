@@ -83,15 +83,15 @@ func orderedSum(target *lowering.Target, x []float64) float64 {
 	for c := range s.Chunks {
 		var parts []float32
 		for p := range s.Parts {
-			var lane [4]float32
+			var component [4]float32
 			for four := p; four*4 < s.Length; four += s.Parts {
-				for l := range lane {
+				for l := range component {
 					if i := four*4 + l; i < s.Length && c*s.Length+i < n {
-						lane[l] += float32(x[c*s.Length+i])
+						component[l] += float32(x[c*s.Length+i])
 					}
 				}
 			}
-			parts = append(parts, (lane[0]+lane[1])+(lane[2]+lane[3]))
+			parts = append(parts, (component[0]+component[1])+(component[2]+component[3]))
 		}
 		for half := len(parts) / 2; s.Tree && half > 0; half /= 2 {
 			for p := range half {

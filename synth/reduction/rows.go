@@ -10,7 +10,7 @@ import (
 
 // Everywhere joins n values by halves as Tree does, and gives the totals to all n slots. turn
 // is 0 and 1 in turn: the arrays of one are read while those of the other are written. Slots that
-// are lanes of one subgroup wait for this subgroup alone.
+// are invocations of one subgroup wait for this subgroup alone.
 func (w *Writer) Everywhere(xs []kernel.Value, first, slot kernel.Value, n, turn int) []kernel.Value {
 	if n == 1 {
 		return xs
@@ -26,7 +26,7 @@ func (w *Writer) Everywhere(xs []kernel.Value, first, slot kernel.Value, n, turn
 	}
 	barrier := w.Barrier
 	if w.Together {
-		barrier = w.LaneBarrier
+		barrier = w.SubgroupBarrier
 	}
 	put(xs)
 	left := n
@@ -68,12 +68,12 @@ func (w *Writer) Sequence(totals [][]kernel.Value) []kernel.Value {
 	if len(totals) == 1 {
 		return totals[0]
 	}
-	var acc [strided.Lanes][]kernel.Value
-	for lane := range acc {
-		acc[lane] = w.Zero()
+	var acc [strided.Components][]kernel.Value
+	for component := range acc {
+		acc[component] = w.Zero()
 	}
 	for i, x := range totals {
-		acc[i%strided.Lanes] = w.ApplyAll(acc[i%strided.Lanes], x)
+		acc[i%strided.Components] = w.ApplyAll(acc[i%strided.Components], x)
 	}
 	return w.Join(slices.Concat(acc[:]...))
 }

@@ -61,10 +61,10 @@ func (j *Job) wayOf(s *Source) way {
 		return Singly
 	case j.Group > 1:
 		last := len(j.Kept) - 1
-		if j.Kept[last]%strided.Lanes == 0 && s.Offset%strided.Lanes == 0 && strided.Vectorized(&s.KeptAt, last, strided.Lanes) && even(s.ReducedAt.Strides) {
+		if j.Kept[last]%strided.Components == 0 && s.Offset%strided.Components == 0 && strided.Vectorized(&s.KeptAt, last, strided.Components) && even(s.ReducedAt.Strides) {
 			return columns
 		}
-	case s.Offset%strided.Lanes == 0 && s.ReducedAt.Strides[r] == 1 && (r == 0 || j.Reduced[r]%strided.Lanes == 0) &&
+	case s.Offset%strided.Components == 0 && s.ReducedAt.Strides[r] == 1 && (r == 0 || j.Reduced[r]%strided.Components == 0) &&
 		even(s.ReducedAt.Strides[:r]) && j.evenKept(s):
 		return Fours
 	}
@@ -73,12 +73,12 @@ func (j *Job) wayOf(s *Source) way {
 
 // even reports whether all strides are multiples of four.
 func even(strides []int) bool {
-	return !slices.ContainsFunc(strides, func(n int) bool { return n%strided.Lanes != 0 })
+	return !slices.ContainsFunc(strides, func(n int) bool { return n%strided.Components != 0 })
 }
 
 func (j *Job) evenKept(s *Source) bool {
 	for i, n := range s.KeptAt.Strides {
-		if n%strided.Lanes != 0 && j.Kept[i] > 1 {
+		if n%strided.Components != 0 && j.Kept[i] > 1 {
 			return false
 		}
 	}
@@ -101,7 +101,7 @@ func (s *Source) numbers() []int {
 	nums = append(nums, s.KeptAt.Strides...)
 	for _, n := range s.ReducedAt.Strides {
 		if s.Way == columns {
-			n /= strided.Lanes
+			n /= strided.Components
 		}
 		nums = append(nums, n)
 	}

@@ -24,7 +24,7 @@ type Writer struct {
 
 	kept, Reduced []kernel.Value // dimensions
 	Part          kernel.Value   // of a chunk, which the invocation is, with a tree
-	Together      bool           // the parts of a chunk are lanes of one subgroup
+	Together      bool           // the parts of a chunk are invocations of one subgroup
 	Ins           []Place
 	after         afterWriter
 	arrays        map[scalar.Type][]int // of the workgroup
@@ -245,9 +245,9 @@ func (w *Writer) Zero() []kernel.Value {
 }
 
 // fold folds the fours first, first+step, … below limit of the outputs at a position.
-// The accumulators are ordered by lane, then by output, then by fold.
+// The accumulators are ordered by component, then by output, then by fold.
 func (w *Writer) fold(at *Position, first, limit, step kernel.Value) []kernel.Value {
-	acc := slices.Repeat(w.Zero(), strided.Lanes*w.Job.Group)
+	acc := slices.Repeat(w.Zero(), strided.Components*w.Job.Group)
 	if w.Job.ahead() {
 		first, acc = w.rounds(at, first, limit, step, acc)
 	}
@@ -282,48 +282,48 @@ func (w *Writer) rounds(position *Position, first, limit, step kernel.Value, acc
 }
 
 // rest folds the elements after the last whole four in the part for which owns is true.
-// Lanes without an element load another one and fold nothing, so that a GPU waits once
+// Components without an element load another one and fold nothing, so that a GPU waits once
 // for all.
 func (w *Writer) rest(acc []kernel.Value, at *Position, owns func() kernel.Value) []kernel.Value {
-	if strided.Product(w.Job.Reduced)%strided.Lanes == 0 {
+	if strided.Product(w.Job.Reduced)%strided.Components == 0 {
 		return acc
 	}
 	return w.If(owns(), func() []kernel.Value {
-		four, lanes := w.Fours, strided.Lanes-1
+		four, components := w.Fours, strided.Components-1
 		if w.Job.Order.Apart {
-			four, lanes = w.Add(four, w.Part), strided.Lanes
+			four, components = w.Add(four, w.Part), strided.Components
 		}
 		last := w.Sub(w.Count, w.Index(1))
-		raw, exists := make([][][]kernel.Value, lanes), make([]kernel.Value, lanes)
-		for lane := range lanes {
-			r := w.Element(four, w.Index(lane))
-			exists[lane] = w.Compare(scalar.Lt, r, w.Count)
-			raw[lane] = w.raw(at, w.Select(exists[lane], r, last))
+		raw, exists := make([][][]kernel.Value, components), make([]kernel.Value, components)
+		for component := range components {
+			r := w.Element(four, w.Index(component))
+			exists[component] = w.Compare(scalar.Lt, r, w.Count)
+			raw[component] = w.raw(at, w.Select(exists[component], r, last))
 		}
 		n, out := w.Job.Group*w.Width(), slices.Clone(acc)
-		folded := w.ApplyAll(acc[:lanes*n], w.elements(at, raw))
-		for lane := range lanes {
-			copy(out[lane*n:], w.SelectAll(exists[lane], folded[lane*n:(lane+1)*n], acc[lane*n:(lane+1)*n]))
+		folded := w.ApplyAll(acc[:components*n], w.elements(at, raw))
+		for component := range components {
+			copy(out[component*n:], w.SelectAll(exists[component], folded[component*n:(component+1)*n], acc[component*n:(component+1)*n]))
 		}
 		return out
 	}, func() []kernel.Value { return acc })
 }
 
-// Element is the index of the element in a lane of a four.
-func (w *Writer) Element(four, lane kernel.Value) kernel.Value {
-	first := w.Mul(four, w.Index(strided.Lanes))
+// Element is the index of the element in a component of a four.
+func (w *Writer) Element(four, component kernel.Value) kernel.Value {
+	first := w.Mul(four, w.Index(strided.Components))
 	if !w.Job.Order.Apart {
-		return w.Add(first, lane)
+		return w.Add(first, component)
 	}
-	first = w.Sub(first, w.Mul(w.Part, w.Index(strided.Lanes-1)))
-	return w.Add(first, w.Mul(lane, w.Index(w.Job.Order.Parts)))
+	first = w.Sub(first, w.Mul(w.Part, w.Index(strided.Components-1)))
+	return w.Add(first, w.Mul(component, w.Index(w.Job.Order.Parts)))
 }
 
-// Join joins the lanes of each output.
+// Join joins the components of each output.
 func (w *Writer) Join(acc []kernel.Value) []kernel.Value {
-	n := len(acc) / strided.Lanes
-	lane := func(i int) []kernel.Value { return acc[i*n : (i+1)*n] }
-	return w.ApplyAll(w.ApplyAll(lane(0), lane(1)), w.ApplyAll(lane(2), lane(3)))
+	n := len(acc) / strided.Components
+	component := func(i int) []kernel.Value { return acc[i*n : (i+1)*n] }
+	return w.ApplyAll(w.ApplyAll(component(0), component(1)), w.ApplyAll(component(2), component(3)))
 }
 
 // store stores the results of group o of outputs, or a partial result of each, from the

@@ -17,8 +17,8 @@ const (
 	grouped   = 4 // lines
 )
 
-// lanesOf is how many lines of k an invocation has.
-func (j *scanJob) lanesOf(t *lowering.Target, k int) int {
+// groupOf is how many lines of k an invocation has.
+func (j *scanJob) groupOf(t *lowering.Target, k int) int {
 	last := len(j.dims) - 1
 	if t.CPU || j.tiled(t) || j.fromType.Size() >= 4 || last < 0 || j.at.Strides[last] != 1 || j.dims[last] < grouped ||
 		k*j.parts < grouped*fewGroups {
@@ -33,16 +33,16 @@ func (j *scanJob) across() int { return j.dims[len(j.dims)-1] }
 // groups is how many groups of lines there are.
 func (j *scanJob) groups() int {
 	k := strided.Product(j.dims)
-	if j.lanes == 1 {
+	if j.group == 1 {
 		return k
 	}
-	return k / j.across() * ((j.across() + j.lanes - 1) / j.lanes)
+	return k / j.across() * ((j.across() + j.group - 1) / j.group)
 }
 
 // whole reports whether each group of elements begins at a multiple of its size.
 func (j *scanJob) whole() bool {
 	last := len(j.dims) - 1
-	return j.across()%j.lanes == 0 && j.stride%j.lanes == 0 && strided.Vectorized(&j.at, last, j.lanes)
+	return j.across()%j.group == 0 && j.stride%j.group == 0 && strided.Vectorized(&j.at, last, j.group)
 }
 
 // lineWriter writes the kernel of chunks of lines.
@@ -56,7 +56,7 @@ type lineWriter struct {
 func (w *scanWriter) writeLines(before bool) {
 	l := &lineWriter{scanWriter: w, groups: w.lines}
 	lines, across := w.lines, w.Index(1)
-	if w.job.lanes > 1 {
+	if w.job.group > 1 {
 		lines, across = w.NextNumber(), w.NextNumber()
 	}
 	u := w.Add(w.Mul(w.Group(), w.Index(w.Local)), w.Invocation())
@@ -69,25 +69,25 @@ func (w *scanWriter) writeLines(before bool) {
 		}
 		l.begins(group, across)
 		acc := l.load(w.Mul(part, w.length))
-		place := func(lane int) (own, previous kernel.Value) {
+		place := func(line int) (own, previous kernel.Value) {
 			if w.job.dense() {
 				return u, w.Sub(u, w.Index(1))
 			}
-			own = w.Add(w.Mul(part, lines), w.Add(l.first, w.Index(lane)))
+			own = w.Add(w.Mul(part, lines), w.Add(l.first, w.Index(line)))
 			return own, w.Sub(own, lines)
 		}
 		if before {
 			start := w.IsEqual(part, w.Index(0))
-			for lane, x := range acc {
-				own, previous := place(lane)
+			for line, x := range acc {
+				own, previous := place(line)
 				onto := w.Fetch(2, w.Select(start, own, previous), 1)[0]
-				acc[lane] = w.Select(start, x, w.apply(onto, x))
+				acc[line] = w.Select(start, x, w.apply(onto, x))
 			}
 		}
 		acc = l.chunk(w.Mul(part, w.length), acc)
 		if w.totals {
-			for lane, x := range acc {
-				own, _ := place(lane)
+			for line, x := range acc {
+				own, _ := place(line)
 				w.Store(1, own, x)
 			}
 		}
@@ -97,7 +97,7 @@ func (w *scanWriter) writeLines(before bool) {
 // begins finds out where the lines of a group begin.
 func (l *lineWriter) begins(group, across kernel.Value) {
 	l.first = group
-	if n := l.job.lanes; n > 1 {
+	if n := l.job.group; n > 1 {
 		row, at := l.DivMod(group, l.Div(l.Add(across, l.Index(n-1)), l.Index(n)))
 		l.first = l.Add(l.Mul(row, across), l.Min(l.Mul(at, l.Index(n)), l.Sub(across, l.Index(n))))
 	}
@@ -110,9 +110,9 @@ func (l *lineWriter) chunk(first kernel.Value, acc []kernel.Value) []kernel.Valu
 	end := l.Min(l.Add(first, l.length), l.n)
 	l.keep(first, acc)
 	first = l.Add(first, l.Index(1))
-	fours := l.Add(first, l.And(l.Sub(end, first), ^uint64(strided.Lanes-1)))
-	acc = l.Loop(first, fours, l.Index(strided.Lanes), acc, func(i kernel.Value, acc []kernel.Value) []kernel.Value {
-		var xs [strided.Lanes][]kernel.Value
+	fours := l.Add(first, l.And(l.Sub(end, first), ^uint64(strided.Components-1)))
+	acc = l.Loop(first, fours, l.Index(strided.Components), acc, func(i kernel.Value, acc []kernel.Value) []kernel.Value {
+		var xs [strided.Components][]kernel.Value
 		for k := range xs {
 			xs[k] = l.load(l.Add(i, l.Index(k)))
 		}
@@ -132,15 +132,15 @@ func (l *lineWriter) chunk(first kernel.Value, acc []kernel.Value) []kernel.Valu
 // fold folds an element of each line onto what comes before it.
 func (l *lineWriter) fold(acc, xs []kernel.Value) []kernel.Value {
 	out := make([]kernel.Value, len(acc))
-	for lane := range acc {
-		out[lane] = l.apply(acc[lane], xs[lane])
+	for line := range acc {
+		out[line] = l.apply(acc[line], xs[line])
 	}
 	return out
 }
 
 // load gives element i of each line.
 func (l *lineWriter) load(i kernel.Value) []kernel.Value {
-	n, at := l.job.lanes, l.place(i)
+	n, at := l.job.group, l.place(i)
 	var xs []kernel.Value
 	switch {
 	case n == 1:
@@ -150,28 +150,28 @@ func (l *lineWriter) load(i kernel.Value) []kernel.Value {
 	default:
 		xs = l.FetchSpan(0, at, n)
 	}
-	for lane, x := range xs {
-		xs[lane] = l.decoded(x)
+	for line, x := range xs {
+		xs[line] = l.decoded(x)
 	}
 	return xs
 }
 
 // keep stores the result of element i of each line.
 func (l *lineWriter) keep(i kernel.Value, acc []kernel.Value) {
-	n, at := l.job.lanes, l.place(i)
+	n, at := l.job.group, l.place(i)
 	if l.totals {
 		return
 	}
 	out := make([]kernel.Value, n)
-	for lane, x := range acc {
-		out[lane] = l.Encode(l.job.toType, x)
+	for line, x := range acc {
+		out[line] = l.Encode(l.job.toType, x)
 	}
 	if n > 1 && l.job.whole() {
 		l.Put(1, l.Div(at, l.Index(n)), out...)
 		return
 	}
 	l.Store(1, at, out[0])
-	for lane, x := range out[1:] {
-		l.Store(1, l.Add(at, l.Index(lane+1)), x)
+	for line, x := range out[1:] {
+		l.Store(1, l.Add(at, l.Index(line+1)), x)
 	}
 }

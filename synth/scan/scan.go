@@ -33,7 +33,7 @@ type scanJob struct {
 	from, to         codegen.Buffer
 	fromType, toType ops.DType
 	length, parts    int // elements of a chunk, and chunks of a line
-	lanes            int // neighbouring lines that an invocation has
+	group            int // neighbouring lines that an invocation has
 	tiling           tiling
 }
 
@@ -77,7 +77,7 @@ func (j *scanJob) programs(t *lowering.Target, temps *[]int64) []*codegen.Progra
 	j.dims = strided.Collapse(j.dims, []*strided.View{&j.at})
 	k := strided.Product(j.dims)
 	j.chunks(t, k)
-	j.lanes = j.lanesOf(t, k)
+	j.group = j.groupOf(t, k)
 	if j.parts == 1 || j.tiling.walks {
 		return []*codegen.Program{j.program(t, j.to, nil)}
 	}
@@ -145,9 +145,9 @@ func (j *scanJob) program(t *lowering.Target, to codegen.Buffer, before *codegen
 	p.Groups = (groups + strided.GPUPart - 1) / strided.GPUPart
 	p.Key = fmt.Sprintf("%v in %v of %v rank=%d dense=%v totals=%v before=%v",
 		j.op, j.elem, j.fromType, len(j.dims), j.dense(), totals, before != nil)
-	if j.lanes > 1 {
+	if j.group > 1 {
 		p.Numbers = append(p.Numbers, k, j.across())
-		p.Key += fmt.Sprintf(" lanes=%d whole=%v", j.lanes, j.whole())
+		p.Key += fmt.Sprintf(" group=%d whole=%v", j.group, j.whole())
 	}
 	if j.tiled(t) {
 		j.tiling.dispatch(p, j, k)

@@ -10,7 +10,7 @@ import (
 // memory, where each team finds its line, and store the results likewise.
 
 // staggered is how much shared memory n elements take: a word is left out after every 32, so that
-// the lanes of a subgroup that read every fourth element find them in different banks.
+// the invocations of a subgroup that read every fourth element find them in different banks.
 func staggered(n int) int { return n + n/32 }
 
 // writeStaged writes the results of the lines of a workgroup by way of shared memory. team is the
@@ -24,7 +24,7 @@ func (s *tileScanner) writeStaged(team, lines kernel.Value) {
 	s.Barrier()
 	rows := make([][]kernel.Value, s.rows)
 	for r := range rows {
-		for k := range strided.Lanes {
+		for k := range strided.Components {
 			rows[r] = append(rows[r], s.LoadShared(s.array, s.staged(team, s.Add(s.element(r), s.Index(k)))))
 		}
 	}
@@ -46,7 +46,7 @@ func (s *tileScanner) writeStaged(team, lines kernel.Value) {
 
 // each calls f with the elements of the span that the invocation moves.
 func (s *tileScanner) each(f func(at kernel.Value)) {
-	for i := range s.rows * strided.Lanes {
+	for i := range s.rows * strided.Components {
 		f(s.Add(s.Invocation(), s.Index(i*s.local())))
 	}
 }

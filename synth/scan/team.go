@@ -81,10 +81,10 @@ func (s *tileScanner) walk() {
 func (s *tileScanner) sums(rows [][]kernel.Value) []kernel.Value {
 	sums := make([]kernel.Value, len(rows))
 	for r := range rows {
-		for i := 1; i < strided.Lanes; i++ {
+		for i := 1; i < strided.Components; i++ {
 			rows[r][i] = s.apply(rows[r][i-1], rows[r][i])
 		}
-		sums[r] = rows[r][strided.Lanes-1]
+		sums[r] = rows[r][strided.Components-1]
 	}
 	return sums
 }
@@ -200,7 +200,7 @@ func (s *tileScanner) foldOnto(rows [][]kernel.Value, step int, start, onto kern
 // element is the place in the line of the first element of a row's four.
 func (s *tileScanner) element(row int) kernel.Value {
 	four := s.Add(s.Mul(s.tile, s.Index(scanLocal*scanRows)), s.Add(s.Mul(s.Index(row), s.size), s.own))
-	return s.Mul(four, s.Index(strided.Lanes))
+	return s.Mul(four, s.Index(strided.Components))
 }
 
 // four is the group of four elements that begins with element i of the line,
@@ -208,9 +208,9 @@ func (s *tileScanner) element(row int) kernel.Value {
 func (s *tileScanner) four(i kernel.Value) kernel.Value {
 	at := s.place(i)
 	if s.job.stride < 0 {
-		at = s.Sub(at, s.Index(strided.Lanes-1))
+		at = s.Sub(at, s.Index(strided.Components-1))
 	}
-	return s.Div(at, s.Index(strided.Lanes))
+	return s.Div(at, s.Index(strided.Components))
 }
 
 // load gives the elements of the rows, and anything beyond the end of the line.
@@ -226,13 +226,13 @@ func (s *tileScanner) load() [][]kernel.Value {
 func (s *tileScanner) loadFour(i kernel.Value) []kernel.Value {
 	if s.job.fours() {
 		i = s.Select(s.Compare(scalar.Lt, i, s.n), i, s.Index(0))
-		four := s.inLineOrder(s.Fetch(0, s.four(i), strided.Lanes))
+		four := s.inLineOrder(s.Fetch(0, s.four(i), strided.Components))
 		for k, x := range four {
 			four[k] = s.decoded(x)
 		}
 		return four
 	}
-	four := make([]kernel.Value, strided.Lanes)
+	four := make([]kernel.Value, strided.Components)
 	for k := range four {
 		at := s.Add(i, s.Index(k))
 		at = s.Select(s.Compare(scalar.Lt, at, s.n), at, s.Index(0))
@@ -260,7 +260,7 @@ func (s *tileScanner) store(rows [][]kernel.Value) {
 func (s *tileScanner) storeFour(i kernel.Value, row []kernel.Value) {
 	if s.job.fours() {
 		s.IfThen(s.IsLess(i, s.n), func() {
-			out := make([]kernel.Value, strided.Lanes)
+			out := make([]kernel.Value, strided.Components)
 			for k, x := range s.inLineOrder(row) {
 				out[k] = s.Encode(s.job.toType, x)
 			}

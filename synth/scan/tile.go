@@ -37,7 +37,7 @@ const (
 )
 
 // length is how many elements a tile has room for.
-func (t *tiling) length() int { return t.team * t.rows * strided.Lanes }
+func (t *tiling) length() int { return t.team * t.rows * strided.Components }
 
 // local is how many invocations a workgroup has: one of two numbers, so that kernels are few.
 func (t *tiling) local() int {
@@ -50,7 +50,7 @@ func (t *tiling) local() int {
 // room is how many values a workgroup keeps in shared memory.
 func (t *tiling) room() int {
 	if t.stages {
-		return staggered(t.local() * t.rows * strided.Lanes)
+		return staggered(t.local() * t.rows * strided.Components)
 	}
 	return 2 * t.rows * t.local()
 }
@@ -58,12 +58,12 @@ func (t *tiling) room() int {
 // tiled reports whether the chunks are tiles.
 func (j *scanJob) tiled(t *lowering.Target) bool {
 	bytes := 2 * scanRows * scanLocal * kernel.TypeSize(codegen.WideType(j.elem))
-	return !t.CPU && j.dense() && j.n > strided.Lanes && t.MaxInvocations >= scanLocal && t.SharedMemory >= max(bytes, stageBytes)
+	return !t.CPU && j.dense() && j.n > strided.Components && t.MaxInvocations >= scanLocal && t.SharedMemory >= max(bytes, stageBytes)
 }
 
 // tilingOf chooses the tiling of k lines, by their shape alone.
 func (j *scanJob) tilingOf(k int) tiling {
-	fours := (j.n + strided.Lanes - 1) / strided.Lanes
+	fours := (j.n + strided.Components - 1) / strided.Components
 	t := tiling{team: scanLocal, rows: scanRows, teams: 1}
 	if fours > scanLocal*scanRows {
 		t.walks = k >= walkedLines
@@ -75,7 +75,7 @@ func (j *scanJob) tilingOf(k int) tiling {
 	t.team = (fours + t.rows - 1) / t.rows
 	t.teams = max(1, scanLocal/t.team)
 	size := kernel.TypeSize(codegen.WideType(j.elem))
-	t.stages = !j.fours() && j.neighbours() && staggered(t.local()*t.rows*strided.Lanes)*size <= stageBytes
+	t.stages = !j.fours() && j.neighbours() && staggered(t.local()*t.rows*strided.Components)*size <= stageBytes
 	return t
 }
 
@@ -87,11 +87,11 @@ func (j *scanJob) neighbours() bool {
 // fours reports whether every four elements of a line can be loaded at once.
 func (j *scanJob) fours() bool {
 	for _, s := range j.at.Strides {
-		if s%strided.Lanes != 0 && strided.Product(j.dims) > 1 {
+		if s%strided.Components != 0 && strided.Product(j.dims) > 1 {
 			return false
 		}
 	}
-	return j.n%strided.Lanes == 0
+	return j.n%strided.Components == 0
 }
 
 // dispatch completes the program that scans tiles of k lines.

@@ -30,7 +30,7 @@ type op func(m *machine)
 // Compile readies a kernel. With fused the multiply-add rounds once, else twice. It
 // gives nil for a kernel with shared memory, barriers or subgroups.
 func Compile(k *kernel.Kernel, fused bool) *Code {
-	if k.Lanes > 0 || len(k.Shared) > 0 {
+	if k.SubgroupSize > 0 || len(k.Shared) > 0 {
 		return nil
 	}
 	c := &Code{k: k, fused: fused, at: make([]int, len(k.Types))}

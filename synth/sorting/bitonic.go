@@ -20,10 +20,10 @@ const bitonicLocal = 256
 // Madden, "Efficient top-k query processing on GPUs", 2018).
 type bitonicJob struct {
 	*sortJob
-	size  int // of the network, a power of two
-	run   int // elements of a run, a power of two: size if all elements are put in order
-	slots int // invocations of a row
-	lanes int // of a subgroup, if each row belongs to one; else 0
+	size     int // of the network, a power of two
+	run      int // elements of a run, a power of two: size if all elements are put in order
+	slots    int // invocations of a row
+	subgroup int // its size, if each row belongs to one; else 0
 }
 
 // The rows of which a network keeps the first elements: up to prunedRow elements, of which runs are prunedPart or less.
@@ -57,12 +57,12 @@ func (j *sortJob) bitonicProgram(t *lowering.Target) *codegen.Program {
 	if j.prunes() {
 		b.run = powerOfTwo(j.keep)
 	}
-	if n := t.FixedLanes(); b.slots <= n {
-		b.lanes = n
+	if n := t.FixedSubgroup(); b.slots <= n {
+		b.subgroup = n
 	}
 	rows, lg := strided.Product(j.rows), codegen.Log2(b.size)
 	p := &codegen.Program{Local: bitonicLocal, Index: scalar.U32, Buffers: j.buffers(),
-		Key:    fmt.Sprintf("sort by network of %d runs=%d lanes=%d %s", b.size, b.run, b.lanes, j.describe()),
+		Key:    fmt.Sprintf("sort by network of %d runs=%d subgroup=%d %s", b.size, b.run, b.subgroup, j.describe()),
 		Groups: (rows + b.rows() - 1) / b.rows(), Body: b.write,
 		Flops:   int64(rows) << lg * int64(lg*(lg+1)/2),
 		Numbers: append([]int{rows}, j.numbers()...)}
@@ -89,9 +89,9 @@ func (j *bitonicJob) write(e *codegen.Emitter) error {
 	w := &bitonicWriter{sortPlaces: j.places(e), job: j}
 	w.keys, w.positions = e.Shared(j.keyType(), j.rows()*j.size), e.Shared(scalar.U32, j.rows()*j.size)
 	me := e.Invocation()
-	if j.lanes > 0 {
-		e.Lanes(j.lanes)
-		me = e.Add(e.Mul(e.Convert(e.Builtin(kernel.Subgroup), e.IndexType), e.Index(j.lanes)), e.Convert(e.Builtin(kernel.Lane), e.IndexType))
+	if j.subgroup > 0 {
+		e.SetSubgroup(j.subgroup)
+		me = e.Add(e.Mul(e.Convert(e.Builtin(kernel.Subgroup), e.IndexType), e.Index(j.subgroup)), e.Convert(e.Builtin(kernel.SubgroupInvocation), e.IndexType))
 	}
 	row, slot := e.DivMod(me, e.Index(j.slots))
 	w.slot, w.first = slot, e.Mul(row, e.Index(j.size))
@@ -114,8 +114,8 @@ func (j *bitonicJob) write(e *codegen.Emitter) error {
 
 // wait waits for the other invocations of the row.
 func (w *bitonicWriter) wait() {
-	if w.job.lanes > 0 {
-		w.LaneBarrier()
+	if w.job.subgroup > 0 {
+		w.SubgroupBarrier()
 		return
 	}
 	w.Barrier()

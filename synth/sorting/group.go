@@ -80,9 +80,9 @@ func (j *sortJob) groupPrograms(t *lowering.Target, temps *[]int64) []*codegen.P
 		*temps = append(*temps, b.Bytes)
 		return b
 	}
-	g := &groupJob{sortJob: j, size: groupSize(j.length, j.keep), four: j.length%strided.Lanes == 0, alone: t.CPU}
+	g := &groupJob{sortJob: j, size: groupSize(j.length, j.keep), four: j.length%strided.Components == 0, alone: t.CPU}
 	for _, stride := range j.at.Strides {
-		g.four = g.four && stride%strided.Lanes == 0
+		g.four = g.four && stride%strided.Components == 0
 	}
 	g.groups = (j.length + g.size - 1) / g.size
 	g.keys, g.chosen = temp(j.between(), g.groups), temp(kernel.U32, j.keep)
@@ -125,7 +125,7 @@ func (j *groupJob) ofRows(length int, source *codegen.Buffer) *sortJob {
 func (j *groupJob) rounds() (rounds, width int) {
 	rounds, width = 2*groupRounds, 1
 	if j.four {
-		rounds, width = groupRounds, strided.Lanes
+		rounds, width = groupRounds, strided.Components
 	}
 	for rounds > 1 && rounds/2*width*groupLocal >= j.length {
 		rounds /= 2

@@ -69,7 +69,7 @@ func (w *firstWriter) load(round int) kernel.Value {
 	return w.Select(inside, least, w.Const(t, lastKey(t)))
 }
 
-// writeAlone writes that kernel for an invocation that has a group: lane by lane of vectors.
+// writeAlone writes that kernel for an invocation that has a group: component by component of vectors.
 func writeAlone(j *groupJob, e *codegen.Emitter) {
 	_, width := j.rounds()
 	units, groups := e.NextNumber(), e.NextNumber()
@@ -86,8 +86,8 @@ func writeAlone(j *groupJob, e *codegen.Emitter) {
 		}
 		least = e.Loop(start, end, step, least, func(i kernel.Value, least []kernel.Value) []kernel.Value {
 			out := make([]kernel.Value, width)
-			for lane, x := range e.Fetch(0, e.Div(e.Add(base, i), step), width) {
-				out[lane] = e.Min(least[lane], j.key(e, x))
+			for component, x := range e.Fetch(0, e.Div(e.Add(base, i), step), width) {
+				out[component] = e.Min(least[component], j.key(e, x))
 			}
 			return out
 		})
@@ -112,7 +112,7 @@ func (w *firstWriter) join(keys []kernel.Value, slot kernel.Value, line int) []k
 	}
 	for left := line; left > 1; {
 		w.Barrier()
-		n := min(strided.Lanes, left)
+		n := min(strided.Components, left)
 		left /= n
 		keys = w.If(w.IsLess(slot, w.Index(left)), func() []kernel.Value {
 			out := make([]kernel.Value, len(keys))

@@ -15,7 +15,7 @@ func TestShortRows(t *testing.T) {
 	types := []ops.DType{ops.F32, ops.F32, ops.BF16, ops.F16, ops.U8, ops.S64, ops.F64}
 	for range 60 {
 		target := *synthtest.GPU
-		target.SubgroupSize, target.Lanes = []int{8, 16, 32, 64}[r.IntN(4)], r.IntN(4) > 0
+		target.SubgroupSize, target.SubgroupOps = []int{8, 16, 32, 64}[r.IntN(4)], r.IntN(4) > 0
 		n := 1 + int(r.Float64()*r.Float64()*1100)
 		d := types[r.IntN(len(types))]
 		rows := 1 + r.IntN(1+min(600, 4000/n))

@@ -115,16 +115,16 @@ func TestSortTypes(t *testing.T) {
 // every size; some rows lie apart.
 func TestSortTiles(t *testing.T) {
 	for _, tt := range []struct {
-		lanes int
-		Type  ops.Type
-		axis  int
+		subgroup int
+		Type     ops.Type
+		axis     int
 	}{
 		{8, synthtest.Type(ops.F32, 8300), 0}, {64, synthtest.Type(ops.S64, 2100), 0}, {32, synthtest.Type(ops.BF16, 4200), 0},
 		{16, synthtest.Type(ops.U8, 2, 2100), 1}, {8, synthtest.Type(ops.F64, 2100, 2), 0},
 	} {
 		target := *synthtest.GPU
-		target.SubgroupSize = tt.lanes
-		checkOrder(t, &target, unsorted(tt.Type, 5), tt.axis, tt.lanes/16%2)
+		target.SubgroupSize = tt.subgroup
+		checkOrder(t, &target, unsorted(tt.Type, 5), tt.axis, tt.subgroup/16%2)
 	}
 }
 
@@ -136,9 +136,9 @@ func TestSortRows(t *testing.T) {
 }
 
 // Without subgroups rows are sorted by invocations alone.
-func TestSortWithoutLanes(t *testing.T) {
+func TestSortWithoutSubgroups(t *testing.T) {
 	target := *synthtest.GPU
-	target.Lanes = false
+	target.SubgroupOps = false
 	checkOrder(t, &target, unsorted(synthtest.Type(ops.F32, 2500), 6), 0, 0)
 }
 

@@ -41,11 +41,11 @@ const tileDigit = 8
 
 // tileShape is how a tile is dealt out to a workgroup.
 type tileShape struct {
-	lanes, subgroups int
-	items            int // elements of an invocation
+	subgroup, subgroups int
+	items               int // elements of an invocation
 }
 
-func (s tileShape) local() int { return s.lanes * s.subgroups }
+func (s tileShape) local() int { return s.subgroup * s.subgroups }
 
 func (s tileShape) size() int { return s.local() * s.items }
 
@@ -59,11 +59,11 @@ const tileItems = 16
 // tileShapeOf is the tile of elements of so many words, or false where the device
 // has no tiles.
 func tileShapeOf(t *lowering.Target, words int) (tileShape, bool) {
-	lanes := t.FixedLanes()
-	if lanes == 0 {
+	size := t.FixedSubgroup()
+	if size == 0 {
 		return tileShape{}, false
 	}
-	s := tileShape{lanes: lanes, subgroups: min(8, 256/lanes), items: tileItems / words}
+	s := tileShape{subgroup: size, subgroups: min(8, 256/size), items: tileItems / words}
 	bytes := 4*max(s.size()*words, s.subgroups<<tileDigit) + 4<<tileDigit + 8*s.subgroups
 	return s, bytes <= t.SharedMemory && s.local() <= t.MaxInvocations
 }

@@ -7,15 +7,15 @@ import (
 )
 
 // rankWriter writes kernels in which a workgroup works on one tile. Item k of a
-// lane is element (subgroup * items + k) * lanes + lane of the tile, so that the
-// lanes of a subgroup have neighbours and items are in order.
+// invocation is element (subgroup * items + k) * size + invocation of the tile, so that the
+// invocations of a subgroup have neighbours and items are in order.
 type rankWriter struct {
 	*sortPlaces
-	sums  *laneSums
+	sums  *subgroupSums
 	shape tileShape
 	words int            // shared: the tile, or counts by subgroup and digit
 	bases int            // shared: by digit
-	below []kernel.Value // the lanes before this one, as a ballot has them
+	below []kernel.Value // the invocations before this one, as a ballot has them
 }
 
 // writer begins a kernel. It has room for the tile where elements change places.
@@ -25,15 +25,15 @@ func (s tileShape) writer(j *sortJob, e *codegen.Emitter, exchange bool) *rankWr
 		w.words = e.Shared(scalar.U32, 1<<tileDigit)
 		return w
 	}
-	w.sums = newLaneSums(e, s.lanes, s.subgroups)
+	w.sums = newSubgroupSums(e, s.subgroup, s.subgroups)
 	w.words = e.Shared(scalar.U32, max(s.size()*j.words(), s.subgroups<<tileDigit))
 	w.bases = e.Shared(scalar.U32, 1<<tileDigit)
-	one, lane := e.Index(1), w.sums.lane
-	for first := 0; first < s.lanes; first += 32 {
-		bit := e.Sub(e.Prim(scalar.Shl, scalar.U32, one, e.And(lane, 31)), one)
-		if s.lanes > 32 {
-			before := e.Compare(scalar.Lt, lane, e.Index(first))
-			after := e.Compare(scalar.Le, e.Index(first+32), lane)
+	one, me := e.Index(1), w.sums.invocation
+	for first := 0; first < s.subgroup; first += 32 {
+		bit := e.Sub(e.Prim(scalar.Shl, scalar.U32, one, e.And(me, 31)), one)
+		if s.subgroup > 32 {
+			before := e.Compare(scalar.Lt, me, e.Index(first))
+			after := e.Compare(scalar.Le, e.Index(first+32), me)
 			bit = e.Select(before, e.Index(0), e.Select(after, e.Index(1<<32-1), bit))
 		}
 		w.below = append(w.below, bit)
@@ -43,15 +43,15 @@ func (s tileShape) writer(j *sortJob, e *codegen.Emitter, exchange bool) *rankWr
 
 // element is the place in the tile of an item.
 func (w *rankWriter) element(k int) kernel.Value {
-	first := w.Mul(w.sums.subgroup, w.Index(w.shape.items*w.shape.lanes))
-	return w.Add(w.Add(first, w.Index(k*w.shape.lanes)), w.sums.lane)
+	first := w.Mul(w.sums.subgroup, w.Index(w.shape.items*w.shape.subgroup))
+	return w.Add(w.Add(first, w.Index(k*w.shape.subgroup)), w.sums.invocation)
 }
 
-// peers gives the lanes whose digit is the same, as a ballot has them.
+// peers gives the invocations whose digit is the same, as a ballot has them.
 func (w *rankWriter) peers(digit kernel.Value) []kernel.Value {
 	mask := make([]kernel.Value, len(w.below))
 	for i := range mask {
-		mask[i] = w.Index(1<<min(w.shape.lanes, 32) - 1)
+		mask[i] = w.Index(1<<min(w.shape.subgroup, 32) - 1)
 	}
 	for bit := range tileDigit {
 		own := w.Compare(scalar.Ne, w.And(digit, 1<<bit), w.Index(0))
@@ -99,12 +99,12 @@ func (w *rankWriter) ranks(digits []kernel.Value) []kernel.Value {
 		at, rank := w.counter(w.sums.subgroup, digit), w.bitCount(before)
 		count := w.LoadShared(w.words, at)
 		ranks[k] = w.Add(count, rank)
-		w.LaneBarrier()
+		w.SubgroupBarrier()
 		w.If(w.Compare(scalar.Eq, rank, w.Index(0)), func() []kernel.Value {
 			w.StoreShared(w.words, at, w.Add(count, w.bitCount(peers)))
 			return nil
 		}, nil)
-		w.LaneBarrier()
+		w.SubgroupBarrier()
 	}
 	w.Barrier()
 	return ranks

@@ -10,26 +10,26 @@ import (
 	"nxvk/synth/strided"
 )
 
-// laneSums adds up numbers over the invocations of a workgroup.
-type laneSums struct {
+// subgroupSums adds up numbers over the invocations of a workgroup.
+type subgroupSums struct {
 	*codegen.Emitter
-	lanes, subgroups int
-	array            int // shared: sums of subgroups, two of each
-	lane, subgroup   kernel.Value
+	size, subgroups      int // of a subgroup; in a workgroup
+	array                int // shared: sums of subgroups, two of each
+	invocation, subgroup kernel.Value
 }
 
-func newLaneSums(e *codegen.Emitter, lanes, subgroups int) *laneSums {
-	e.Lanes(lanes)
-	return &laneSums{Emitter: e, lanes: lanes, subgroups: subgroups, array: e.Shared(scalar.U32, 2*subgroups),
-		lane: e.Builtin(kernel.Lane), subgroup: e.Builtin(kernel.Subgroup)}
+func newSubgroupSums(e *codegen.Emitter, size, subgroups int) *subgroupSums {
+	e.SetSubgroup(size)
+	return &subgroupSums{Emitter: e, size: size, subgroups: subgroups, array: e.Shared(scalar.U32, 2*subgroups),
+		invocation: e.Builtin(kernel.SubgroupInvocation), subgroup: e.Builtin(kernel.Subgroup)}
 }
 
 // before gives the sums of two numbers over the invocations before this one. A
 // barrier must come before the next use.
-func (s *laneSums) before(x, y kernel.Value) [2]kernel.Value {
+func (s *subgroupSums) before(x, y kernel.Value) [2]kernel.Value {
 	n := s.subgroups
-	out := [2]kernel.Value{s.LaneSum(x), s.LaneSum(y)}
-	s.If(s.Compare(scalar.Eq, s.lane, s.Index(s.lanes-1)), func() []kernel.Value {
+	out := [2]kernel.Value{s.ExclusiveSum(x), s.ExclusiveSum(y)}
+	s.If(s.Compare(scalar.Eq, s.invocation, s.Index(s.size-1)), func() []kernel.Value {
 		s.StoreShared(s.array, s.subgroup, s.Add(out[0], x))
 		s.StoreShared(s.array, s.Add(s.Index(n), s.subgroup), s.Add(out[1], y))
 		return nil
@@ -45,7 +45,7 @@ func (s *laneSums) before(x, y kernel.Value) [2]kernel.Value {
 }
 
 // all is the sum of the first numbers of the last before.
-func (s *laneSums) all() kernel.Value {
+func (s *subgroupSums) all() kernel.Value {
 	sum := s.Index(0)
 	for k := range s.subgroups {
 		sum = s.Add(sum, s.LoadShared(s.array, s.Index(k)))
@@ -75,9 +75,9 @@ func (j *digitJob) sum(t *lowering.Target) *codegen.Program {
 		return p
 	}
 	p.Local, p.Groups = uint32(j.shape.local()), units
-	p.Key = fmt.Sprintf("sort tiles sum lanes=%d", j.shape.lanes)
+	p.Key = fmt.Sprintf("sort tiles sum subgroup=%d", j.shape.subgroup)
 	p.Body = func(e *codegen.Emitter) error {
-		writeTileSums(newLaneSums(e, j.shape.lanes, j.shape.subgroups))
+		writeTileSums(newSubgroupSums(e, j.shape.subgroup, j.shape.subgroups))
 		return nil
 	}
 	return p
@@ -100,7 +100,7 @@ func writeTileSum(e *codegen.Emitter) error {
 	return nil
 }
 
-func writeTileSums(s *laneSums) {
+func writeTileSums(s *subgroupSums) {
 	units, tiles := s.NextNumber(), s.NextNumber()
 	group := s.Group()
 	active := s.Compare(scalar.Lt, group, units)

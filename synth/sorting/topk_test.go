@@ -76,7 +76,7 @@ func grouped(t *testing.T, r *rand.Rand, target *lowering.Target, d ops.DType, r
 	own := *target
 	if !own.CPU {
 		own.SubgroupSize = []int{8, 16, 32, 64}[r.IntN(4)]
-		own.Lanes = r.IntN(4) > 0
+		own.SubgroupOps = r.IntN(4) > 0
 	}
 	x := unsorted(synthtest.Type(d, rows, n), r.Uint64())
 	if r.IntN(4) == 0 { // none is greater than the key of elements beyond a row

@@ -127,11 +127,11 @@ const (
 	decorOffset        = 35
 	decorNoContraction = 42
 
-	builtinNumWorkgroups = 24
-	builtinWorkgroupID   = 26
-	builtinLocalID       = 27
-	builtinSubgroupID    = 40
-	builtinLane          = 41
+	builtinNumWorkgroups      = 24
+	builtinWorkgroupID        = 26
+	builtinLocalID            = 27
+	builtinSubgroupID         = 40
+	builtinSubgroupInvocation = 41
 
 	classInput           = 1
 	classWorkgroup       = 4

@@ -46,8 +46,8 @@ func (m *module) loadHead() {
 		case kernel.ParamOf:
 			m.ids[r] = m.pushed(len(m.push.types) - len(m.k.Params) + in.Index)
 		case kernel.Builtin:
-			if in.Index >= kernel.Lane {
-				m.ids[r] = m.laneBuiltin(in.Index)
+			if in.Index >= kernel.SubgroupInvocation {
+				m.ids[r] = m.subgroupBuiltin(in.Index)
 				continue
 			}
 			b := in.Index / 3
@@ -94,7 +94,7 @@ func (m *module) inst(in *kernel.Inst) {
 		}
 		ptr, _ := m.element(access{kernel.U32, 1}, in.Index, m.ids[in.Args[0]])
 		m.emit(op, m.typ(scalar.U32), ptr, m.word(scopeDevice), m.word(0), m.ids[in.Args[1]])
-	case kernel.AddShared, kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum:
+	case kernel.AddShared, kernel.SubgroupBarrier, kernel.Ballot, kernel.ExclusiveSum:
 		m.together(in)
 	case kernel.If:
 		m.branch(in)

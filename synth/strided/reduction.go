@@ -51,19 +51,19 @@ func NewReduction(s ops.Shape, axes []int) Reduction {
 // Elements is the number of elements of the operand.
 func (r *Reduction) Elements() int { return Product(r.Kept) * Product(r.Reduced) }
 
-// Columns is Lanes if neighbouring results reduce neighbouring elements, so that an
+// Columns is Components if neighbouring results reduce neighbouring elements, so that an
 // invocation can load those of several results at once; else it is 1.
 func (r *Reduction) Columns() int {
 	last := len(r.Kept) - 1
-	if r.Kept[last]%Lanes != 0 || !Vectorized(&r.KeptAt, last, Lanes) {
+	if r.Kept[last]%Components != 0 || !Vectorized(&r.KeptAt, last, Components) {
 		return 1
 	}
 	for _, s := range r.ReducedAt.Strides {
-		if s%Lanes != 0 {
+		if s%Components != 0 {
 			return 1
 		}
 	}
-	return Lanes
+	return Components
 }
 
 // rows reports whether the elements of a result are contiguous.

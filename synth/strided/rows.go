@@ -33,5 +33,5 @@ func RowsHeld(t *lowering.Target, lie *Reduction) (held int, ok bool) {
 
 // Rounds is how many vectors of a row of n elements, which is one chunk, a part has at most.
 func (s *Schedule) Rounds(n int) int {
-	return (n + Lanes*s.Parts - 1) / (Lanes * s.Parts)
+	return (n + Components*s.Parts - 1) / (Components * s.Parts)
 }

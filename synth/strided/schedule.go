@@ -7,8 +7,8 @@ import (
 // RowThreads is how many invocations share a row that they keep in registers.
 const RowThreads = 256
 
-// Lanes is how many elements of a result an invocation reduces side by side.
-const Lanes = 4
+// Components is how many elements a vector of a reduction has: an invocation reduces them side by side, one sum for each.
+const Components = 4
 
 // RoundsAhead is how many vectors an invocation loads before it uses the first.
 const RoundsAhead = 4
@@ -19,7 +19,7 @@ type Schedule struct {
 	Length int // elements of a chunk
 	Parts  int
 	Tree   bool // the parts of a chunk are (a fraction of) a workgroup and join by halves
-	Apart  bool // with Tree: the lanes of a part have elements that are Parts apart
+	Apart  bool // with Tree: the components of a part have elements that are Parts apart
 	Across bool // neighbouring invocations have neighbouring results, not parts of one
 	Ahead  bool // without Tree: a part has so many rounds that it loads several before it folds the first
 	Local  int
@@ -77,7 +77,7 @@ func ScheduleOf(t *lowering.Target, r *Reduction) Schedule {
 	if k >= wideColumns { // a device takes as long to begin a small workgroup as a large one
 		s.Local = threads(t, wideGroup)
 	}
-	s.Across, s.Ahead = r.across(), n >= RoundsAhead*Lanes*s.Parts
+	s.Across, s.Ahead = r.across(), n >= RoundsAhead*Components*s.Parts
 	return s
 }
 
@@ -90,9 +90,9 @@ func parted(n, local, parts int) Schedule {
 // vector of four elements cannot be loaded where rows begin anywhere; there, neighbouring
 // invocations load neighbouring elements.
 func rowwise(t *lowering.Target, k, n int) Schedule {
-	s := Schedule{Tree: true, Chunks: 1, Parts: 1, Apart: n%Lanes != 0 && k > 1}
+	s := Schedule{Tree: true, Chunks: 1, Parts: 1, Apart: n%Components != 0 && k > 1}
 	s.Local = threads(t, RowThreads)
-	for n > soloRow && s.Parts < s.Local && (s.Parts*partRow < n || s.Apart && s.Parts < sideBySide && s.Parts*Lanes < n) {
+	for n > soloRow && s.Parts < s.Local && (s.Parts*partRow < n || s.Apart && s.Parts < sideBySide && s.Parts*Components < n) {
 		s.Parts *= 2
 	}
 	switch {
@@ -102,7 +102,7 @@ func rowwise(t *lowering.Target, k, n int) Schedule {
 		s.Local = threads(t, longThreads)
 		s.Parts = s.Local
 	}
-	unit := Lanes * s.Parts
+	unit := Components * s.Parts
 	if s.Chunks > 1 {
 		unit *= RoundsAhead // no round is left over but in the last chunk
 	}

@@ -22,7 +22,7 @@ import (
 // profiles are devices that lack nothing, of both kinds.
 var profiles = map[string]*synth.Target{
 	"gpu": {Addresses: true, Float64: true, Int64: true, Int16: true, Int8: true, Storage16: true, Storage8: true,
-		PreciseDiv: true, Subnormals: true, SharedMemory: 48 << 10, MaxInvocations: 1024, SubgroupSize: 32, Lanes: true,
+		PreciseDiv: true, Subnormals: true, SharedMemory: 48 << 10, MaxInvocations: 1024, SubgroupSize: 32, SubgroupOps: true,
 		MaxBinding: 1 << 27},
 	"cpu": {CPU: true, Float64: true, Int64: true, Storage16: true, Storage8: true, PreciseDiv: true, Subnormals: true,
 		SharedMemory: 32 << 10, MaxInvocations: 1024, SubgroupSize: 8, MaxBinding: 1 << 27},

@@ -19,12 +19,12 @@ var targets = []struct {
 	{"gpu", synth.Target{Addresses: true, Addressable: true, Float64: true, Int64: true, Int16: true, Int8: true,
 		Float16: true, Storage16: true, Storage8: true, Preserve32: true, Preserve64: true, RoundEven32: true,
 		RoundEven64: true, Denorm32: true, Denorm64: true, PreciseDiv: true, Subnormals: true, Exp2: true,
-		SharedMemory: 48 << 10, MaxInvocations: 1024, SubgroupSize: 32, Lanes: true, MaxPush: 256,
+		SharedMemory: 48 << 10, MaxInvocations: 1024, SubgroupSize: 32, SubgroupOps: true, MaxPush: 256,
 		MaxGroups: [3]uint32{1<<31 - 1, 1<<16 - 1, 1<<16 - 1}, MaxBinding: 1<<32 - 1}},
 	{"software", synth.Target{CPU: true, Addressable: true, Float64: true, Int64: true, Int16: true, Int8: true,
 		Float16: true, Storage16: true, Storage8: true, Preserve32: true, Preserve64: true, RoundEven32: true,
 		RoundEven64: true, PreciseDiv: true, Subnormals: true, Rounds: 1, SharedMemory: 32 << 10,
-		MaxInvocations: 1024, SubgroupSize: 8, Lanes: true, MaxPush: 128,
+		MaxInvocations: 1024, SubgroupSize: 8, SubgroupOps: true, MaxPush: 128,
 		MaxGroups: [3]uint32{1<<16 - 1, 1<<16 - 1, 1<<16 - 1}, MaxBinding: 1 << 27}},
 	{"small", synth.Target{Storage16: true, Storage8: true, SharedMemory: 16 << 10, MaxInvocations: 256, SubgroupSize: 16,
 		MaxPush: 128, MaxBinding: 1 << 27}},
@@ -196,7 +196,7 @@ func writePlan(h hash.Hash, p *synth.Plan, err error) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		k := s.Kernel
-		fmt.Fprintln(h, "step", s.Grid, s.Bytes, s.Flops, k.Buffers, k.PushBytes, k.Addresses, k.Spec, k.Local, k.Lanes)
+		fmt.Fprintln(h, "step", s.Grid, s.Bytes, s.Flops, k.Buffers, k.PushBytes, k.Addresses, k.Spec, k.Local, k.SubgroupSize)
 		for _, a := range s.Args {
 			fmt.Fprintln(h, "buffer", a.Ref.Kind, a.Ref.Index, a.Access, a.Offset, a.Bytes)
 		}

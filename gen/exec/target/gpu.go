@@ -14,7 +14,7 @@ func GPU() *synth.Target {
 		Float64: true, Int64: true, Int16: true, Int8: true, Float16: true, Storage16: true, Storage8: true,
 		Preserve32: true, Preserve64: true, RoundEven32: true, RoundEven64: true, Denorm32: true, Denorm64: true,
 		PreciseDiv: true, Subnormals: true, Exp2: true, Halves: true, RoundHalf: true,
-		SharedMemory: 48 << 10, MaxInvocations: 1024, SubgroupSize: 32, Lanes: true, MaxPush: 256,
+		SharedMemory: 48 << 10, MaxInvocations: 1024, SubgroupSize: 32, SubgroupOps: true, MaxPush: 256,
 		MaxGroups: [3]uint32{1<<31 - 1, 65535, 65535}, MaxBinding: 1<<32 - 1,
 	}
 	for _, d := range []ops.DType{ops.BF16, ops.F16, ops.S8, ops.U8} {

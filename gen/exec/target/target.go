@@ -31,7 +31,7 @@ func Of(info vulkan.Info) synth.Target {
 		SharedMemory:   l.SharedMemory,
 		MaxInvocations: l.MaxWorkgroupInvocations,
 		SubgroupSize:   l.Subgroup,
-		Lanes:          f.SubgroupArithmetic && f.SubgroupBallot,
+		SubgroupOps:    f.SubgroupArithmetic && f.SubgroupBallot,
 		MaxPush:        l.MaxPush,
 		MaxGroups:      l.MaxWorkgroupCount,
 		MaxBinding:     int64(l.MaxStorageRange),
@@ -69,7 +69,7 @@ func Layout(k *synth.Kernel, info vulkan.Info) vulkan.Layout {
 	}
 	l := vulkan.Layout{Buffers: k.Buffers, PushBytes: push, Addresses: k.Addresses, Spec: k.Spec}
 	if info.Limits.SubgroupMin < info.Limits.SubgroupMax {
-		l.SubgroupSize = k.Lanes
+		l.SubgroupSize = k.SubgroupSize
 	}
 	return l
 }

@@ -88,7 +88,7 @@ func (s *Shader) plain() (*lowering.Kernel, error) {
 // kernelOf is a kernel of some code.
 func (s *Shader) kernelOf(code []uint32, buffers, push int) *lowering.Kernel {
 	return &lowering.Kernel{Name: codegen.HashName(code) + " " + s.Describe(), Code: code, Buffers: buffers, PushBytes: push, Addresses: true,
-		Spec: s.Spec, Local: [3]uint32{s.Spec[0], 1, 1}, Lanes: s.Target.SubgroupSize}
+		Spec: s.Spec, Local: [3]uint32{s.Spec[0], 1, 1}, SubgroupSize: s.Target.SubgroupSize}
 }
 
 // spliced is the kernel with the code of a program, from the caches or made.

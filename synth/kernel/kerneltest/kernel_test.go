@@ -70,9 +70,9 @@ func TestRunBarriers(t *testing.T) {
 	}
 }
 
-// Lanes count by a ballot, by a sum and in a shared array.
-func TestRunLanes(t *testing.T) {
-	k := load(t, "lanes.txt")
+// Invocations count by a ballot, by a sum and in a shared array.
+func TestRunSubgroups(t *testing.T) {
+	k := load(t, "subgroups.txt")
 	in := words(64, func(i int) uint32 { return uint32(i * i / 3) })
 	out := make([]byte, 4*64)
 	Run(k, [][]byte{in, out}, nil, [3]uint32{1, 1, 1})
@@ -85,7 +85,7 @@ func TestRunLanes(t *testing.T) {
 		}
 		for i, before := range odd {
 			if got, want := binary.LittleEndian.Uint32(out[4*(32*s+i):]), 100*n+before; got != want {
-				t.Errorf("lane %d of subgroup %d: got %d, want %d", i, s, got, want)
+				t.Errorf("invocation %d of subgroup %d: got %d, want %d", i, s, got, want)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"diverging barrier", "v1:bool = eq v0 v0\nif v1 {\nbarrier\n} else {\n}\n", "diverge"},
 		{"yield of another type", "v1:bool = eq v0 v0\nv2:bool = if v1 {\nyield v1\n} else {\nyield v0\n}\n", "must be bool"},
 		{"value of a branch outside", "v1:bool = eq v0 v0\nif v1 {\nv2:u32 = add v0 v0\n} else {\n}\nv3:u32 = add v2 v2\n", "not defined"},
-		{"ballot without lanes", "v1:bool = eq v0 v0\nv2:u32 = ballot v1\n", "has none"},
+		{"ballot without subgroups", "v1:bool = eq v0 v0\nv2:u32 = ballot v1\n", "has none"},
 		{"unknown", "v1:u32 = frobnicate v0\n", "unknown instruction"},
 		{"open block", "v1:bool = eq v0 v0\nif v1 {\n", "inside of a block"},
 	} {

@@ -68,8 +68,8 @@ func (p *parser) parseLine() error {
 	switch p.toks[0] {
 	case "kernel":
 		return p.header()
-	case "lanes":
-		return p.lanes()
+	case "subgroups":
+		return p.subgroups()
 	case "buffer":
 		return p.buffer()
 	case "param":
@@ -112,12 +112,12 @@ func (p *parser) header() error {
 	return nil
 }
 
-func (p *parser) lanes() error {
+func (p *parser) subgroups() error {
 	if len(p.toks) != 2 {
-		return fmt.Errorf("the lanes must be: lanes NUMBER")
+		return fmt.Errorf("the size of subgroups must be: subgroups NUMBER")
 	}
 	n, err := number(p.toks[1], "")
-	p.k.Lanes = uint32(n)
+	p.k.SubgroupSize = uint32(n)
 	return err
 }
 

@@ -93,11 +93,11 @@ func (p *parser) structural(in kernel.Inst, name string) (kernel.Inst, error) {
 	case "barrier":
 		in.Op = kernel.Barrier
 		return in, nil
-	case "lanebarrier":
-		in.Op = kernel.LaneBarrier
+	case "subgroupbarrier":
+		in.Op = kernel.SubgroupBarrier
 		return in, nil
-	case "ballot", "lanesum":
-		in.Op = map[string]kernel.Op{"ballot": kernel.Ballot, "lanesum": kernel.LaneSum}[name]
+	case "ballot", "exclusivesum":
+		in.Op = map[string]kernel.Op{"ballot": kernel.Ballot, "exclusivesum": kernel.ExclusiveSum}[name]
 		in.Args, err = values(p.toks)
 		return in, err
 	case "if":

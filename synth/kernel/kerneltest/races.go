@@ -11,7 +11,7 @@ import (
 
 // memory is who touches the memory of a kernel that has barriers: a data race is
 // two accesses of an element by two invocations of a workgroup, one of them a write, without a
-// barrier between them. In a barrier of a subgroup its lanes wait for each other alone.
+// barrier between them. In a barrier of a subgroup its invocations wait for each other alone.
 type memory struct {
 	round  uint32    // between two barriers; workgroups go on counting
 	shared [][]cell  // of each shared array
@@ -34,8 +34,8 @@ type cell struct {
 
 // touch is the last accesses of a kind.
 type touch struct {
-	round, lanes uint32 // between barriers of the workgroup, and of the subgroup
-	by, subgroup int32
+	round, within uint32 // between barriers of the workgroup, and of the subgroup
+	by, subgroup  int32
 }
 
 // several stands for more than one invocation, or more than one subgroup.
@@ -97,14 +97,14 @@ func (v *invocation) sharedCell(array int, i uint64) []cell {
 func (v *invocation) now() touch {
 	t := touch{round: v.memory.round, by: v.index}
 	if v.subgroup != nil {
-		t.lanes, t.subgroup = v.subgroup.round, int32(v.builtins[kernel.Subgroup])
+		t.within, t.subgroup = v.subgroup.round, int32(v.builtins[kernel.Subgroup])
 	}
 	return t
 }
 
 // before reports whether earlier accesses are ordered before one that is now.
 func (t *touch) before(now touch) bool {
-	return t.round != now.round || t.by == now.by || t.subgroup == now.subgroup && t.lanes != now.lanes
+	return t.round != now.round || t.by == now.by || t.subgroup == now.subgroup && t.within != now.within
 }
 
 // add takes one more access in. What is ordered before it need not be kept, if it is of the
@@ -115,7 +115,7 @@ func (t *touch) add(now touch) {
 		*t = now
 	case t.subgroup != now.subgroup:
 		t.by, t.subgroup = several, several
-	case t.lanes != now.lanes:
+	case t.within != now.within:
 		*t = now
 	case t.by != now.by:
 		t.by = several

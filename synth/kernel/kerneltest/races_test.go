@@ -28,7 +28,7 @@ func raceOf(t *testing.T, text string, buffers [][]byte) (said string) {
 
 // A kernel without one of its barriers, of the workgroup or of a subgroup, has a data race.
 func TestMissingBarrier(t *testing.T) {
-	for _, name := range []string{"shared_sum.txt", "lanes.txt"} {
+	for _, name := range []string{"shared_sum.txt", "subgroups.txt"} {
 		whole, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -59,10 +59,10 @@ func TestMissingBarrier(t *testing.T) {
 // Two accesses of an element of a buffer or of a shared array, by two invocations of a workgroup,
 // are a race if one is a write, neither a barrier nor a common subgroup orders them, and they
 // are neither atomic nor two writes of one number. Here v0 is the invocation, of 4 in subgroups
-// of 2, v1 its neighbour, of the other subgroup, v2 the other lane of its subgroup.
+// of 2, v1 its neighbour, of the other subgroup, v2 the other invocation of its subgroup.
 func TestRaces(t *testing.T) {
 	const head = `kernel "race" local 4 1 1
-lanes 2
+subgroups 2
 buffer b0 u32 read write
 shared s0 u32 4
 v0:u32 = local.x
@@ -77,34 +77,34 @@ body {
   barrier
 `
 	for body, race := range map[string]bool{
-		"store b0 v0 v0\nv6:u32 = load b0 v1\n":              true,
-		"store b0 v0 v0\nv6:u32 = load b0 v2\n":              true,
-		"store b0 v0 v0\nv6:u32 = load b0 v0\n":              false,
-		"store b0 v0 v0\nbarrier\nv6:u32 = load b0 v1\n":     false,
-		"store b0 v0 v0\nlanebarrier\nv6:u32 = load b0 v2\n": false,
-		"store b0 v0 v0\nlanebarrier\nv6:u32 = load b0 v1\n": true,
-		"v6:u32 = load b0 v1\nstore b0 v0 v0\n":              true,
-		"v6:u32 = load b0 v2\nlanebarrier\nstore b0 v0 v0\n": false,
-		"v6:u32 = load b0 v5\nbarrier\nstore b0 v5 v4\n":     false, // readers of both subgroups
-		"v6:u32 = load b0 v5\nlanebarrier\nstore b0 v5 v4\n": true,
-		"store b0 v5 v4\n":                                false, // one number
-		"store b0 v5 v0\n":                                true,
-		"store b0 v0 v0\nstore b0 v2 v0\n":                true,
-		"store b0 v5 v4\nv6:u32 = load b0 v5\n":           true,
-		"put s0 v0 v0\nv6:u32 = get s0 v1\n":              true,
-		"put s0 v0 v0\nv6:u32 = get s0 v2\n":              true,
-		"put s0 v0 v0\nbarrier\nv6:u32 = get s0 v1\n":     false,
-		"put s0 v0 v0\nlanebarrier\nv6:u32 = get s0 v2\n": false,
-		"put s0 v0 v0\nlanebarrier\nv6:u32 = get s0 v1\n": true,
-		"put s0 v5 v4\n":                                  false,
-		"put s0 v5 v0\n":                                  true,
-		"grow s0 v5 v4\n":                                 false, // atomic
-		"grow s0 v5 v4\nv6:u32 = get s0 v5\n":             true,
-		"grow s0 v5 v4\nbarrier\nv6:u32 = get s0 v5\n":    false,
-		"put s0 v5 v5\ngrow s0 v5 v4\n":                   true,
-		"v6:u32 = get s0 v5\ngrow s0 v5 v4\n":             true,
-		"grow s0 v5 v4\nput s0 v5 v4\n":                   true,
-		"v6:u32 = get s0 v1\nbarrier\nput s0 v0 v0\n":     false,
+		"store b0 v0 v0\nv6:u32 = load b0 v1\n":                  true,
+		"store b0 v0 v0\nv6:u32 = load b0 v2\n":                  true,
+		"store b0 v0 v0\nv6:u32 = load b0 v0\n":                  false,
+		"store b0 v0 v0\nbarrier\nv6:u32 = load b0 v1\n":         false,
+		"store b0 v0 v0\nsubgroupbarrier\nv6:u32 = load b0 v2\n": false,
+		"store b0 v0 v0\nsubgroupbarrier\nv6:u32 = load b0 v1\n": true,
+		"v6:u32 = load b0 v1\nstore b0 v0 v0\n":                  true,
+		"v6:u32 = load b0 v2\nsubgroupbarrier\nstore b0 v0 v0\n": false,
+		"v6:u32 = load b0 v5\nbarrier\nstore b0 v5 v4\n":         false, // readers of both subgroups
+		"v6:u32 = load b0 v5\nsubgroupbarrier\nstore b0 v5 v4\n": true,
+		"store b0 v5 v4\n":                                    false, // one number
+		"store b0 v5 v0\n":                                    true,
+		"store b0 v0 v0\nstore b0 v2 v0\n":                    true,
+		"store b0 v5 v4\nv6:u32 = load b0 v5\n":               true,
+		"put s0 v0 v0\nv6:u32 = get s0 v1\n":                  true,
+		"put s0 v0 v0\nv6:u32 = get s0 v2\n":                  true,
+		"put s0 v0 v0\nbarrier\nv6:u32 = get s0 v1\n":         false,
+		"put s0 v0 v0\nsubgroupbarrier\nv6:u32 = get s0 v2\n": false,
+		"put s0 v0 v0\nsubgroupbarrier\nv6:u32 = get s0 v1\n": true,
+		"put s0 v5 v4\n":                                      false,
+		"put s0 v5 v0\n":                                      true,
+		"grow s0 v5 v4\n":                                     false, // atomic
+		"grow s0 v5 v4\nv6:u32 = get s0 v5\n":                 true,
+		"grow s0 v5 v4\nbarrier\nv6:u32 = get s0 v5\n":        false,
+		"put s0 v5 v5\ngrow s0 v5 v4\n":                       true,
+		"v6:u32 = get s0 v5\ngrow s0 v5 v4\n":                 true,
+		"grow s0 v5 v4\nput s0 v5 v4\n":                       true,
+		"v6:u32 = get s0 v1\nbarrier\nput s0 v0 v0\n":         false,
 		"v7:u32 = mul v9 v10\nv8:u32 = add v7 v0\nstore b0 v8 v0\nv6:u32 = load b0 v8\n": false,
 	} {
 		said := raceOf(t, head+body+"}\n", [][]byte{make([]byte, 4*8)})

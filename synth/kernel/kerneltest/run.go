@@ -9,14 +9,14 @@ import (
 )
 
 // Run executes a kernel on the host: one invocation after another, or, where
-// the kernel has barriers or lanes, a workgroup's invocations by turns. params is the
+// the kernel has barriers or subgroups, a workgroup's invocations by turns. params is the
 // parameter block. An access outside of a buffer panics, and so does a data race between
 // invocations of a workgroup that has barriers: kernels that do this are wrong.
 func Run(k *kernel.Kernel, buffers [][]byte, params []byte, grid [3]uint32) {
 	if len(buffers) != len(k.Buffers) || len(params) < k.ParamBytes() {
 		panic(fmt.Sprintf("BUG: kernel %q run with %d buffers and %d bytes", k.Name, len(buffers), len(params)))
 	}
-	r := &runner{k: k, buffers: buffers, params: params, grid: grid, barriers: k.Lanes > 0 || hasBarrier(&k.Body)}
+	r := &runner{k: k, buffers: buffers, params: params, grid: grid, barriers: k.SubgroupSize > 0 || hasBarrier(&k.Body)}
 	if r.barriers {
 		r.memory = newMemory(k, buffers)
 	}
@@ -60,7 +60,7 @@ func (r *runner) group(id [3]uint32) {
 	for i, s := range r.k.Shared {
 		shared[i] = make([]uint64, s.Len)
 	}
-	bar, subgroups := newBarrier(n), newSubgroups(n, int(r.k.Lanes))
+	bar, subgroups := newBarrier(n), newSubgroups(n, int(r.k.SubgroupSize))
 	vals := make([]uint64, len(r.k.Types))
 	var all []*invocation // that run by turns
 	for i := range n {
@@ -68,8 +68,8 @@ func (r *runner) group(id [3]uint32) {
 		u := uint32(i)
 		inv.builtins = [len(kernel.BuiltinNames)]uint32{u % l[0], u / l[0] % l[1], u / (l[0] * l[1]),
 			id[0], id[1], id[2], r.grid[0], r.grid[1], r.grid[2]}
-		if s := r.k.Lanes; s > 0 {
-			inv.builtins[kernel.Lane], inv.builtins[kernel.Subgroup] = u%s, u/s
+		if s := r.k.SubgroupSize; s > 0 {
+			inv.builtins[kernel.SubgroupInvocation], inv.builtins[kernel.Subgroup] = u%s, u/s
 			inv.subgroup = subgroups[u/s]
 		}
 		if !r.barriers {
@@ -166,7 +166,7 @@ func (v *invocation) inst(in *kernel.Inst) {
 		if v.await(v.bar) {
 			v.memory.round++
 		}
-	case kernel.LaneBarrier, kernel.Ballot, kernel.LaneSum:
+	case kernel.SubgroupBarrier, kernel.Ballot, kernel.ExclusiveSum:
 		v.together(in)
 	case kernel.If:
 		b := &in.Blocks[1-v.vals[in.Args[0]]]

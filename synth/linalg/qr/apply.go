@@ -47,17 +47,17 @@ func (w *reflectorWriter) write(x factor.Arith) error {
 			i, k := x.DivMod(u, x.Index(w.width))
 			return t.LoadOr(x.And2(x.IsLess(i, wide), x.IsLess(k, wide)), i, k, x.Number(0))
 		}, func(u, v kernel.Value) { x.StoreShared(factor, u, v) })
-		row, lane := x.DivMod(x.Invocation(), x.Index(applyAcross))
-		col := x.Add(x.Mul(part, x.Index(applyAcross)), lane)
+		row, within := x.DivMod(x.Invocation(), x.Index(applyAcross))
+		col := x.Add(x.Mul(part, x.Index(applyAcross)), within)
 		for i, v := range w.sum(x, from, row, x.Min(col, x.Sub(cols, x.Index(1))), wide, shares) {
 			at := x.Add(row, x.Index(i*w.down))
-			x.StoreShared(summed, x.Add(x.Mul(at, x.Index(applyAcross)), lane), v)
+			x.StoreShared(summed, x.Add(x.Mul(at, x.Index(applyAcross)), within), v)
 		}
 		x.Barrier()
 		for i := range w.width / w.down {
 			at, sum := x.Add(row, x.Index(i*w.down)), x.Number(0)
 			for k := range w.width {
-				v := x.LoadShared(summed, x.Add(lane, x.Index(k*applyAcross)))
+				v := x.LoadShared(summed, x.Add(within, x.Index(k*applyAcross)))
 				sum = x.Fma(x.LoadShared(factor, x.Add(x.Mul(at, x.Index(w.width)), x.Index(k))), v, sum)
 			}
 			x.IfThen(x.And2(x.IsLess(at, wide), x.IsLess(col, cols)), func() { to.Store(at, col, sum) })

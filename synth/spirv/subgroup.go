@@ -5,11 +5,11 @@ import (
 	"nxvk/synth/scalar"
 )
 
-// laneBuiltin loads the place of the invocation in its subgroup, or that of the
+// subgroupBuiltin loads the place of the invocation in its subgroup, or that of the
 // subgroup.
-func (m *module) laneBuiltin(i int) uint32 {
+func (m *module) subgroupBuiltin(i int) uint32 {
 	m.cap(capGroup)
-	which := uint32(builtinLane)
+	which := uint32(builtinSubgroupInvocation)
 	if i == kernel.Subgroup {
 		which = builtinSubgroupID
 	}
@@ -26,7 +26,7 @@ func (m *module) together(in *kernel.Inst) {
 	case kernel.AddShared:
 		ptr := m.sharedElement(in.Index, m.ids[in.Args[0]])
 		m.emit(opAtomicIAdd, word, ptr, m.word(scopeWorkgroup), m.word(0), m.ids[in.Args[1]])
-	case kernel.LaneBarrier:
+	case kernel.SubgroupBarrier:
 		m.do(opControlBarrier, subgroup, subgroup, m.word(semanticsShared))
 	case kernel.Ballot:
 		m.cap(capGroup)
@@ -35,7 +35,7 @@ func (m *module) together(in *kernel.Inst) {
 		for i, r := range in.Res {
 			m.ids[r] = m.emit(opCompositeExtract, word, words, uint32(i))
 		}
-	case kernel.LaneSum:
+	case kernel.ExclusiveSum:
 		m.cap(capGroup)
 		m.cap(capGroupArithmetic)
 		m.ids[in.Res[0]] = m.emit(opGroupIAdd, word, subgroup, exclusiveScan, m.ids[in.Args[0]])
