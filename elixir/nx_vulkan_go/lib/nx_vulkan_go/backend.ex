@@ -106,9 +106,10 @@ defmodule NxVulkanGo.Backend do
   """
 
   @behaviour Nx.Backend
+  @before_compile NxVulkanGo.Backend.Callbacks
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.Backend.{Attributes, Eager, Literal, Transfer, Validation}
+  alias NxVulkanGo.Backend.{Attributes, Eager, Literal, Transfer}
   alias NxVulkanGo.Compiler.Reducer
   alias NxVulkanGo.{Encoding, Fallback, Ops, Options}
   alias NxVulkanGo.Session.Registry
@@ -266,7 +267,7 @@ defmodule NxVulkanGo.Backend do
   @impl true
   defdelegate inspect(tensor, inspect_opts), to: Transfer
 
-  ## Operations that do not fit the list below
+  ## Operations that are not generated from the op table, see Callbacks
 
   @impl true
   def slice(out, tensor, starts, lengths, strides) do
@@ -388,94 +389,4 @@ defmodule NxVulkanGo.Backend do
   end
 
   def block_op(_module), do: nil
-
-  ## All others, from the op table
-
-  # A callback takes its tensors first, as many as the operation has operands, and
-  # then options; where it does not, its arguments are here, tensors as {:tensor, _}.
-  arguments = %{
-    eye: [:backend_options],
-    iota: [:axis, :backend_options],
-    squeeze: [{:tensor, :t}, :axes],
-    transpose: [{:tensor, :t}, :axes],
-    reverse: [{:tensor, :t}, :axes],
-    broadcast: [{:tensor, :t}, :shape, :axes],
-    pad: [{:tensor, :t}, {:tensor, :value}, :config],
-    dot:
-      [{:tensor, :l}, :contract_left, :batch_left, {:tensor, :r}] ++
-        [:contract_right, :batch_right],
-    window_sum: [{:tensor, :t}, :window, :opts],
-    window_product: [{:tensor, :t}, :window, :opts],
-    window_max: [{:tensor, :t}, :window, :opts],
-    window_min: [{:tensor, :t}, :window, :opts],
-    window_scatter_max: [{:tensor, :t}, {:tensor, :source}, {:tensor, :initial}, :window, :opts],
-    window_scatter_min: [{:tensor, :t}, {:tensor, :source}, {:tensor, :initial}, :window, :opts]
-  }
-
-  done = Module.definitions_in(__MODULE__, :def)
-
-  for {name, arity} <- Nx.Backend.behaviour_info(:callbacks),
-      {name, arity} not in done,
-      row = Ops.get(name) do
-    operands = for i <- 1..row.arity//1, do: {:tensor, :"t#{i}"}
-    rest = if arity - 1 > row.arity, do: [:opts], else: []
-    names = Map.get(arguments, name, operands ++ rest)
-
-    variable = fn
-      {:tensor, name} -> Macro.var(name, __MODULE__)
-      name -> Macro.var(name, __MODULE__)
-    end
-
-    args = Enum.map(names, variable)
-    tensors = for {:tensor, _} = name <- names, do: variable.(name)
-    options = if :backend_options in names, do: variable.(:backend_options), else: []
-
-    # An attribute is the argument of its name, or else the option.
-    attrs =
-      for {attr, _, _} = schema <- row.attrs do
-        value =
-          if attr in names,
-            do: variable.(attr),
-            else:
-              quote(
-                do:
-                  Attributes.read_option(
-                    unquote(attr),
-                    unquote(variable.(:opts)),
-                    unquote(Macro.var(:out, nil)),
-                    unquote(hd(tensors))
-                  )
-              )
-
-        schema = Macro.escape(schema)
-
-        quote(
-          do: Attributes.encode(unquote(schema), unquote(value), unquote(hd(tensors ++ [nil])))
-        )
-      end
-
-    there =
-      quote do
-        Eager.run(
-          unquote(name),
-          unquote(Macro.var(:out, nil)),
-          unquote(tensors),
-          unquote(attrs),
-          unquote(options)
-        )
-      end
-
-    checked =
-      if name in Validation.ops(),
-        do: quote(do: Validation.check!(unquote(name), unquote(tensors)) && unquote(there)),
-        else: there
-
-    here = Literal.quoted(name, names, variable, options)
-
-    @impl true
-    def unquote(name)(out, unquote_splicing(args)) do
-      _ = unquote(args)
-      unquote(here) || unquote(checked)
-    end
-  end
 end

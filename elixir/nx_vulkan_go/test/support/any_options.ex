@@ -5,16 +5,19 @@ defmodule NxVulkanGo.AnyOptions do
   # `{text, tensors, fun}`. The elements are small whole numbers, so that sums and
   # products are exact in any order.
 
-  @types [s: 32, u: 8, s: 64, f: 32, f: 64, bf: 16, c: 64]
-  @real @types -- [c: 64]
-  @names [:x, :y, :z, :w]
+  import NxVulkanGo.AnyOptions.Draw
+  alias NxVulkanGo.AnyOptions.Reductions
+
+  @types types()
+  @real real_types()
+  @names names()
 
   @doc "The names of the functions."
-  def functions, do: rows() |> Map.keys() |> Enum.sort()
+  def functions, do: all() |> Map.keys() |> Enum.sort()
 
   @doc "A random call of a function."
   def call(name) do
-    {tensors, options, fun} = Map.fetch!(rows(), name).()
+    {tensors, options, fun} = Map.fetch!(all(), name).()
     options = for {key, value} <- options, value != :absent, do: {key, value}
     text = "#{name} #{inspect(options)} of #{inspect(Enum.map(tensors, &describe/1))}"
     {text, tensors, fn args -> fun.(args, options) end}
@@ -49,151 +52,9 @@ defmodule NxVulkanGo.AnyOptions do
 
   defp describe(t), do: {t.type, t.shape, t.names, t.vectorized_axes}
 
-  ## What is drawn
-
-  defp one(list), do: Enum.random(list)
-  defp maybe(list), do: one([:absent | list])
-  defp flag, do: maybe([true, false])
-
-  defp shape(ranks \\ 0..4) do
-    for _ <- 1..one(ranks)//1, do: one(1..4)
-  end
-
-  defp tensor(dims, types \\ @types, low \\ -2) do
-    type = one(types)
-    low = if match?({:u, _}, type), do: 0, else: low
-    numbers = for _ <- 1..Enum.product(dims)//1, do: one(low..2)
-    dims = List.to_tuple(dims)
-
-    host(fn ->
-      t = numbers |> Nx.tensor(type: type) |> Nx.reshape(dims)
-      if one([true, false]), do: Nx.rename(t, Enum.take(@names, tuple_size(dims))), else: t
-    end)
-  end
-
-  # Perhaps the first dimensions are vectorized.
-  defp vectorized(%{shape: shape} = t) when tuple_size(shape) > 1 do
-    if one(1..3) == 1,
-      do:
-        host(fn -> t |> Nx.rename(List.duplicate(nil, tuple_size(shape))) |> Nx.vectorize(:v) end),
-      else: t
-  end
-
-  defp vectorized(t), do: t
-
-  defp host(fun), do: Nx.with_default_backend(Nx.BinaryBackend, fun)
-
-  # An axis by number, from the end, or by name.
-  defp axis(t) do
-    rank = tuple_size(t.shape)
-    if rank == 0, do: 0, else: one(0..(rank - 1)) |> named(t, rank)
-  end
-
-  defp named(i, t, rank) do
-    name = Enum.at(t.names, i)
-    if name && one(1..3) == 1, do: name, else: one([i, i - rank])
-  end
-
-  defp axes(t) do
-    rank = tuple_size(t.shape)
-    0..(rank - 1)//1 |> Enum.take_random(one(0..rank)) |> Enum.map(&named(&1, t, rank))
-  end
-
-  defp padding(rank) do
-    pads = for _ <- 1..rank//1, do: {one(0..2), one(0..2)}
-    maybe([:valid, :same, pads])
-  end
-
-  defp each(rank, values), do: maybe([one(values), for(_ <- 1..rank//1, do: one(values))])
-
-  defp indices(count, size) do
-    host(fn ->
-      Nx.tensor(for(_ <- 1..count//1, do: one(0..(size - 1))),
-        type: one([{:s, 32}, {:u, 8}, {:s, 64}])
-      )
-    end)
-  end
-
   ## The functions
 
-  defp rows do
-    folds =
-      [:sum, :product, :all, :any, :reduce_max, :reduce_min, :mean, :variance] ++
-        [:standard_deviation, :logsumexp]
-
-    folded =
-      for name <- folds, into: %{} do
-        {name,
-         fn ->
-           t =
-             shape()
-             |> tensor(if(name in [:sum, :product, :mean], do: @types, else: @real))
-             |> vectorized()
-
-           ddof = if name in [:variance, :standard_deviation], do: maybe([0]), else: :absent
-
-           {[t], [axes: maybe([nil, axes(t)]), keep_axes: flag(), ddof: ddof],
-            fn [t], o -> apply(Nx, name, [t, o]) end}
-         end}
-      end
-
-    args =
-      for name <- [:argmax, :argmin], into: %{} do
-        {name,
-         fn ->
-           t = shape() |> tensor(@real) |> vectorized()
-
-           axis = maybe([nil, axis(t)])
-           # Nx.BinaryBackend takes the wrong axis then; any_options_test.exs has a test.
-           wrong = t.vectorized_axes != [] and axis in [nil, :absent]
-
-           options = [
-             axis: axis,
-             keep_axis: if(wrong, do: :absent, else: flag()),
-             tie_break: maybe([:low, :high]),
-             type: maybe([:u8, :s64])
-           ]
-
-           {[t], options, fn [t], o -> apply(Nx, name, [t, o]) end}
-         end}
-      end
-
-    running =
-      for name <- [:cumulative_sum, :cumulative_product, :cumulative_min, :cumulative_max],
-          into: %{} do
-        {name,
-         fn ->
-           t = 1..3 |> shape() |> tensor(@real -- [bf: 16]) |> vectorized()
-
-           {[t], [axis: maybe([axis(t)]), reverse: flag()],
-            fn [t], o -> apply(Nx, name, [t, o]) end}
-         end}
-      end
-
-    windows =
-      for name <- [:window_sum, :window_max, :window_min, :window_product, :window_mean],
-          into: %{} do
-        {name, fn -> windowed(fn t, window, o -> apply(Nx, name, [t, window, o]) end) end}
-      end
-
-    Enum.reduce([folded, args, running, windows, others()], &Map.merge/2)
-  end
-
-  defp windowed(fun) do
-    dims = shape(1..3)
-    # bf16 rounds a sum at other places in another order.
-    t = tensor(dims, @real -- [bf: 16])
-    window = for d <- dims, do: one(1..d)
-    rank = length(dims)
-
-    options = [
-      padding: padding(rank),
-      strides: each(rank, 1..3),
-      window_dilations: each(rank, 1..2)
-    ]
-
-    {[t], options, fn [t], o -> fun.(t, List.to_tuple(window), o) end}
-  end
+  defp all, do: Map.merge(Reductions.rows(), others())
 
   defp others do
     %{
@@ -224,7 +85,7 @@ defmodule NxVulkanGo.AnyOptions do
         {[t], options, fn [t], o -> Nx.reduce(t, 1, o, &Nx.add/2) end}
       end,
       window_reduce: fn ->
-        windowed(fn t, window, o -> Nx.window_reduce(t, 1, window, o, &Nx.max/2) end)
+        Reductions.windowed(fn t, window, o -> Nx.window_reduce(t, 1, window, o, &Nx.max/2) end)
       end,
       window_scatter_max: fn -> scattered(&Nx.window_scatter_max/5) end,
       window_scatter_min: fn -> scattered(&Nx.window_scatter_min/5) end,
