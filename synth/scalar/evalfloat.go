@@ -68,22 +68,31 @@ func (m Model) apply32(op Op, a []uint64) uint64 {
 	return uint64(m.flush(r))
 }
 
-func (m Model) arith32(op Op, x, y, z float32) float32 {
+// basic computes the operations that round once, in the type of their operands. It reports false for others.
+func basic[T float32 | float64](op Op, x, y T) (T, bool) {
 	switch op {
 	case Add:
-		return x + y
+		return x + y, true
 	case Sub:
-		return x - y
+		return x - y, true
 	case Mul:
-		return x * y
+		return x * y, true
 	case Div:
-		if m.flushesReciprocal(y) {
-			return x * float32(math.Copysign(0, float64(y)))
-		}
-		return x / y
+		return x / y, true
 	case Neg:
-		return -x
-	case Fma:
+		return -x, true
+	}
+	return 0, false
+}
+
+func (m Model) arith32(op Op, x, y, z float32) float32 {
+	if op == Div && m.flushesReciprocal(y) {
+		return x * float32(math.Copysign(0, float64(y)))
+	}
+	if r, ok := basic(op, x, y); ok {
+		return r
+	}
+	if op == Fma {
 		if m.SplitFma {
 			p := x * y
 			return p + z
@@ -128,18 +137,10 @@ func (m Model) apply64(op Op, a []uint64) uint64 {
 }
 
 func (m Model) arith64(op Op, x, y, z float64) float64 {
-	switch op {
-	case Add:
-		return x + y
-	case Sub:
-		return x - y
-	case Mul:
-		return x * y
-	case Div:
-		return x / y
-	case Neg:
-		return -x
-	case Fma:
+	if r, ok := basic(op, x, y); ok {
+		return r
+	}
+	if op == Fma {
 		if m.SplitFma {
 			return float64(x*y) + z
 		}

@@ -90,22 +90,34 @@ func DrawFewQueries(t testing.TB, seed uint64, longest int, d ops.DType) *Attent
 	return g
 }
 
+// product is the first product of an attention: queries, keys and values, and the scores.
+type product struct {
+	q, k, v, scores ops.Operand
+	batch           []int // axes of all operands
+	last, depth     int   // axis of queries and values that is not the length; that of keys
+}
+
+// multiply draws the operands and multiplies queries and keys.
+func (g *Attention) multiply() (p product) {
+	p.q = g.matrix(g.Queries, g.Depth, 1)
+	if g.form != flat {
+		p.k = g.matrix(g.Keys, g.Depth, g.share)
+	}
+	p.v = g.matrix(g.Keys, g.Width, g.share)
+	p.last = len(g.TypeOf(p.q).Shape) - 1
+	p.batch, p.depth = []int{0, 1}[:p.last-1], p.last
+	if g.form == flat {
+		p.k, p.depth = g.Param(g.d, g.Heads, g.Depth, g.Keys), 1
+	}
+	p.scores = g.Do(ops.Dot, g.d, p.q, p.k, Attrs{{p.last}, p.batch, {p.depth}, p.batch})
+	return p
+}
+
 // build makes the graph.
 func (g *Attention) build() {
-	q := g.matrix(g.Queries, g.Depth, 1)
-	var k ops.Operand
-	if g.form != flat {
-		k = g.matrix(g.Keys, g.Depth, g.share)
-	}
-	v := g.matrix(g.Keys, g.Width, g.share)
-	last := len(g.TypeOf(q).Shape) - 1
-	batch, depth := []int{0, 1}[:last-1], last
-	if g.form == flat {
-		k, depth = g.Param(g.d, g.Heads, g.Depth, g.Keys), 1
-	}
-	s := g.Do(ops.Dot, g.d, q, k, Attrs{{last}, batch, {depth}, batch})
-	x := g.masked(g.scaled(s))
-	o := g.Do(ops.Dot, g.d, g.weights(x), v, Attrs{{last}, batch, {last - 1}, batch})
+	p := g.multiply()
+	x := g.masked(g.scaled(p.scores))
+	o := g.Do(ops.Dot, g.d, g.weights(x), p.v, Attrs{{p.last}, p.batch, {p.last - 1}, p.batch})
 	if g.form == transposed {
 		o = g.Do(ops.Transpose, g.d, o, Attrs{{0, 2, 1, 3}})
 	}

@@ -60,19 +60,9 @@ func NewGradient(t testing.TB, d, to ops.DType, heads, length, size int) *Gradie
 
 // build makes the graph.
 func (g *Gradient) build() {
-	q := g.matrix(g.Queries, g.Depth, 1)
-	var k ops.Operand
-	if g.form != flat {
-		k = g.matrix(g.Keys, g.Depth, g.share)
-	}
-	v := g.matrix(g.Keys, g.Width, g.share)
-	last := len(g.TypeOf(q).Shape) - 1
-	batch, depth := []int{0, 1}[:last-1], last
-	if g.form == flat {
-		k, depth = g.Param(g.d, g.Heads, g.Depth, g.Keys), 1
-	}
-	s := g.Do(ops.Dot, g.d, q, k, Attrs{{last}, batch, {depth}, batch})
-	p, e, l, most, x := g.softmax(g.logits(s))
+	m := g.multiply()
+	v, batch, last := m.v, m.batch, m.last
+	p, e, l, most, x := g.softmax(g.logits(m.scores))
 	o := g.Do(ops.Dot, g.d, p, v, Attrs{{last}, batch, {last - 1}, batch})
 	up := g.Param(g.to, g.TypeOf(o).Shape...)
 	inner := g.Do(ops.Dot, g.to, up, v, Attrs{{last}, batch, {last}, batch})
@@ -86,10 +76,10 @@ func (g *Gradient) build() {
 	}
 	g.Return(o)
 	if which&1 != 0 {
-		g.Return(g.Do(ops.Dot, g.to, ds, k, Attrs{{last}, batch, {2*last - 1 - depth}, batch}))
+		g.Return(g.Do(ops.Dot, g.to, ds, m.k, Attrs{{last}, batch, {2*last - 1 - m.depth}, batch}))
 	}
 	if which&2 != 0 {
-		g.Return(g.sumOfRows(ds, q, batch, last))
+		g.Return(g.sumOfRows(ds, m.q, batch, last))
 	}
 	if g.r.IntN(4) > 0 {
 		g.Return(g.sumOfRows(p, up, batch, last))
