@@ -29,7 +29,7 @@ var controlRows = map[Op]Info{
 	Callback: {Name: "callback", Kind: Control, Arity: Variadic, Results: Variadic, Attrs: []Attr{{Name: "index", Kind: Int}},
 		Doc: "Sends the operands to the callback process of the run and gives its answer."},
 	OptimizationBarrier: {Name: "optimization_barrier", Kind: Control, Arity: Variadic, Results: Variadic, Infer: barrierShape,
-		Doc: "Gives its operands when all of them are computed. What is computed of a result is not taken for what is computed of the operand."},
+		Doc: "Gives its operands when all of them are computed. An instruction on a result is never taken for the same instruction on the operand."},
 
 	Constant: {Name: "constant", Kind: Create, Arity: 1, Infer: constantShape,
 		Doc: "A tensor whose elements all equal the scalar literal."},

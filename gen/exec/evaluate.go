@@ -55,7 +55,7 @@ func release(in *wire.Instr) {
 func (ev *evaluator) try(q *Queue, in *wire.Instr) (wait queue.Wait) {
 	defer func() {
 		if r := recover(); r != nil {
-			ev.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
+			ev.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("an instruction caused a panic and failed; please report this as a bug: %v", r)
 			ev.poison(q, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
 			wait = 0
 		}

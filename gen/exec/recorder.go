@@ -85,7 +85,7 @@ func (q *Queue) flushIf(needs bool) timing {
 func (rc *recorder) scheduleInstr(q *Queue, in *wire.Instr) (t timing) {
 	defer func() {
 		if r := recover(); r != nil {
-			rc.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("instruction failed: %v", r)
+			rc.cfg.Log.Error().Str("op", in.Name).Bytes("stack", debug.Stack()).Msgf("an instruction caused a panic and failed; please report this as a bug: %v", r)
 			rc.poison(q, in, nil, &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)})
 			t = later
 		}

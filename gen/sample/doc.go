@@ -6,6 +6,6 @@
 // density small, each chain evaluates the density on the host. A run costs a goroutine a
 // chain; draws go to their reader in chunks, and a chain waits where the reader is slow.
 //
-// The package refuses to know Erlang and how programs are executed: an exec.Executor does
+// The package refuses to know Erlang and how programs are executed: exec.Services do
 // that. Start reading at Sampler.Sample.
 package sample

@@ -6,7 +6,7 @@
 // between BEAM nodes and Ergo processes. Tensors, devices and sessions are other
 // packages' words.
 //
-// # Rooms
+// # Packages
 //
 //	handshake  names, capabilities, challenges: two nodes prove that they know the cookie
 //	packet     the stream: packets, fragments, atom cache, large binaries, both ways

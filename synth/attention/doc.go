@@ -39,7 +39,7 @@
 // Values of weight 0 are not read, either. Keys and values are read in place, for example in a cache whose positions
 // come before its heads.
 //
-// Model.go estimates when one kernel is faster than products and a softmax. On matrix hardware it nearly always is from
+// model.go estimates when one kernel is faster than products and a softmax. On matrix hardware it nearly always is from
 // 128 queries on. For fewer than 16 queries it is, unless many queries share a key: products read a key once for all of
 // them. By multiply-adds the one kernel is chosen if the device cannot store the scores, or takes longer to move them
 // than to compute them; otherwise the larger tiles of products win.

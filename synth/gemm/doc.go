@@ -1,6 +1,5 @@
 // Package gemm plans products of matrices on a device: which kernel of package
-// shaders carries one, with which tile, in how many steps, with which
-// parameters.
+// shaders computes one, with which tile and parameters, and in how many steps.
 //
 // A plan follows from shapes, strides and limits of the device alone, so the
 // same product gives the same bits every time. Kernels that sum along k in order

@@ -6,8 +6,8 @@
 // memory that the device copies from. A few chunks are on their way at a time, so one device reads
 // while the other one writes, and the copy takes little memory of the host beside the value. Where the
 // host has the value it is lent as it is, so between two host devices the bytes are copied once. Two devices that
-// import memory of the process copy to and from slots of it (Slots), by queues that only copy. Other chunks
-// of values of equal size begin at the same offsets, whoever has them.
+// import memory of the process copy to and from slots of it (Slots), by queues that only copy. Chunks that are
+// not in slots begin at offsets that the size of the value alone decides, so chunks of several senders match.
 //
 // A Sender belongs to the goroutine of its Executor and a Receiver to that of another one. Neither
 // waits for the other: what passes between them are functions that each has the other's goroutine run.

@@ -1,10 +1,10 @@
 // Package feed has the work of each session for the device: what is recorded in the stream of
 // the session, what is submitted and not complete, and what has been asked of the results.
 //
-// So nobody's work is in front of what another session submits, and the streams take turns on
-// the device (package vulkan/submit). A batch ends at 64 dispatches while the device has little
-// to do, so that it starts early, at 256 or 50 ms of estimated time else; completions submit what
-// has gathered. The device's part of a deadline is here (Effort), and the words by which kernels
+// Each session has a stream of its own, so nobody's work is in front of what another session
+// submits, and the streams take turns on the device (package vulkan/submit). A batch ends at 64
+// dispatches while the device has little to do, so that it starts early; otherwise at 256
+// dispatches or 50 ms of estimated time. Completions submit what has gathered. The device's part of a deadline is here (Effort), and the words by which kernels
 // tell what is wrong (Check). While a submission is under way the owner pays one look at the clock
 // and one function posted for its completion.
 //

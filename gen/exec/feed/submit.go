@@ -15,7 +15,7 @@ func (f *Feed) Flush() {
 		return
 	}
 	if _, err := f.Submit(); err != nil {
-		f.feeds.cfg.Log.Error().Err(err).Msg("a submission failed")
+		f.feeds.cfg.Log.Error().Err(err).Msg("the device did not take work that was submitted; the results of the work carry the error")
 	}
 }
 
@@ -61,7 +61,7 @@ func (f *Feed) watch(ticket vulkan.Ticket) {
 		fs.cfg.Post(func() {
 			f.completed(ticket)
 			if err != nil && !errors.Is(err, vulkan.ErrDiscarded) && wire.KindOf(err) != wire.Deadline {
-				fs.cfg.Log.Error().Err(fs.Error(err)).Dur("after", time.Since(started)).Msg("device")
+				fs.cfg.Log.Error().Err(fs.Error(err)).Dur("after", time.Since(started)).Msg("work of the device failed; its results carry the error")
 			}
 		})
 	})

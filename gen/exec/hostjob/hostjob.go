@@ -182,7 +182,7 @@ func (js *Jobs[Q]) fault(in *wire.Instr, err error) error {
 	case errors.Is(err, sched.ErrCancelled):
 		return &wire.Fault{Kind: wire.Cancelled, Err: fmt.Errorf("the run was cancelled")}
 	case errors.As(err, &broken):
-		js.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("instruction failed: %v", broken.Value)
+		js.cfg.Log.Error().Str("op", in.Name).Bytes("stack", broken.Stack).Msgf("an instruction caused a panic and failed; please report this as a bug: %v", broken.Value)
 		return &wire.Fault{Kind: wire.Internal, Err: broken}
 	}
 	return placement.Fault(err)
@@ -228,7 +228,7 @@ func (js *Jobs[Q]) aside(account *sched.Account, what string, f func(*sched.Work
 			js.building--
 			var broken *sched.PanicError
 			if errors.As(err, &broken) {
-				js.cfg.Log.Error().Bytes("stack", broken.Stack).Msgf("%s failed: %v", what, broken.Value)
+				js.cfg.Log.Error().Str("work", what).Bytes("stack", broken.Stack).Msgf("work of the host caused a panic and failed; please report this as a bug: %v", broken.Value)
 			}
 			then(err)
 		})

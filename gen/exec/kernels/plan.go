@@ -184,7 +184,7 @@ func (c *Cache) makeApart(list []unplanned) {
 func (c *Cache) lower(in Instr, t *synth.Target) (p *synth.Plan, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.cfg.Log.Error().Str("op", in.Op.String()).Bytes("stack", debug.Stack()).Msgf("plan an instruction: %v", r)
+			c.cfg.Log.Error().Str("op", in.Op.String()).Bytes("stack", debug.Stack()).Msgf("planning an instruction caused a panic, so the instruction fails; please report this as a bug: %v", r)
 			err = &wire.Fault{Kind: wire.Internal, Err: fmt.Errorf("%v", r)}
 		}
 	}()

@@ -1,5 +1,5 @@
-// Package mesh has sessions of several devices of a node carry out collectives together: all_reduce,
-// all_gather, reduce_scatter, all_to_all and collective_broadcast.
+// Package mesh has sessions of several devices, of one node or of several, carry out collectives together:
+// all_reduce, all_gather, reduce_scatter, all_to_all and collective_broadcast.
 //
 // A session takes a place in a mesh, its rank. Its collectives belong to rounds: a run of a program names its
 // round, and each eager collective is the next one of its session. In a round, the n-th collectives of all ranks

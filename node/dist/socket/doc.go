@@ -8,9 +8,9 @@
 // What spinning earns: a call of 150 bytes over loopback, on two processors that did
 // nothing else, took 28 µs with it and 60 µs without where calls follow each other at
 // once (medians), and 32 and 48 µs of the node's processor time. On two processors with a
-// load of 20 it costs more than it earns: 50 µs and 34 µs a call. What the longer spin after
-// an answer and the wait on the thread earn there: a read of 400 bytes by a BEAM took 63 to
-// 85 µs with them and 160 µs without.
+// load of 20 it costs more than it earns: a call took 50 µs with it and 34 µs without. There
+// the longer spin after an answer and the wait on the thread earn something: a read of 400
+// bytes by a BEAM took 63 to 85 µs with them and 160 µs without.
 //
 // The package refuses to know the protocol.
 package socket
