@@ -11,7 +11,7 @@
 #
 # Options:
 #
-#     --models   names, separated by commas: all of inference_models.exs if none is given
+#     --models   names, separated by commas: all of inference_models.exs if the option is not given
 #     --type     f32, bf16 or f16: weights and arithmetic
 #     --scale    base or tiny
 #     --drawn    0             how many models with drawn sizes are measured besides
@@ -72,7 +72,8 @@ defmodule Inference do
     {given, rest, wrong} = OptionParser.parse(args, strict: @switches)
     if rest != [] or wrong != [], do: raise("unknown arguments: #{inspect({rest, wrong})}")
     o = Map.merge(@defaults, Map.new(given))
-    models = o.scale |> Inference.Models.list(o.seed, o.drawn) |> chosen(o.models)
+    models = chosen(Inference.Models.list(o.scale), o.models)
+    models = models ++ Inference.Models.draw(o.scale, o.seed, o.drawn)
 
     if o.list,
       do: Enum.each(models, &IO.puts(Jason.encode!(&1))),
@@ -82,7 +83,7 @@ defmodule Inference do
   defp chosen(models, nil), do: models
 
   defp chosen(models, names) do
-    names = String.split(names, ",")
+    names = String.split(names, ",", trim: true)
     unknown = names -- Enum.map(models, & &1.name)
     if unknown != [], do: raise("no models of the names #{inspect(unknown)}")
     Enum.filter(models, &(&1.name in names))

@@ -150,21 +150,18 @@ defmodule Inference.Models do
 
   @axon ["lstm", "gru", "mixer", "segment", "mobilenet", "dlrm"]
 
-  @doc "Lists the descriptions of a scale, and as many drawn ones as are asked for."
-  def list(scale, seed, drawn) do
-    fixed = for {name, kind, sizes} <- @base, do: describe(name, kind, scale(scale, kind, sizes))
+  @doc "Lists the descriptions of a scale."
+  def list(scale),
+    do: for({name, kind, sizes} <- @base, do: describe(name, kind, scale(scale, kind, sizes)))
+
+  @doc "Draws descriptions of any kinds."
+  def draw(scale, seed, count) do
     :rand.seed(:exsss, {seed, seed, seed})
 
-    fixed ++
-      for i <- 1..drawn//1 do
-        {_, kind, sizes} = Enum.random(@base)
-
-        describe(
-          "#{kind}_#{seed}_#{i}",
-          kind,
-          kind |> draw(sizes) |> then(&scale(scale, kind, &1))
-        )
-      end
+    for i <- 1..count//1 do
+      {_, kind, sizes} = Enum.random(@base)
+      describe("#{kind}_#{seed}_#{i}", kind, scale(scale, kind, drawn(kind, sizes)))
+    end
   end
 
   defp describe(name, kind, sizes), do: %{name: name, kind: kind, sizes: sizes}
@@ -190,10 +187,10 @@ defmodule Inference.Models do
 
   # Depth, width, heads, batch and lengths, odd ones among them, of a kind. Widths are multiples of the heads
   # and, where groups are normalized, of the groups.
-  defp draw("swin", sizes),
+  defp drawn("swin", sizes),
     do: %{sizes | batch: Enum.random(1..20), hidden: 24 * Enum.random(2..6)}
 
-  defp draw(kind, sizes) do
+  defp drawn(kind, sizes) do
     head = Enum.random([32, 40, 48, 64, 64, 80])
     heads = Enum.random(3..14)
 
@@ -250,6 +247,7 @@ defmodule Inference.Models do
   defp typed(model, :f32), do: model
 
   defp typed(model, type) do
+    type = Nx.Type.normalize!(type)
     policy = Axon.MixedPrecision.create_policy(params: type, compute: type, output: type)
     Axon.MixedPrecision.apply_policy(model, policy)
   end
