@@ -160,7 +160,13 @@ defmodule Inference.Models do
 
     for i <- 1..count//1 do
       {_, kind, sizes} = Enum.random(@base)
-      describe("#{kind}_#{seed}_#{i}", kind, scale(scale, kind, drawn(kind, sizes)))
+
+      drawn =
+        if scale == "tiny",
+          do: small(kind, scale("tiny", kind, sizes)),
+          else: drawn(kind, sizes)
+
+      describe("#{kind}_#{seed}_#{i}", kind, drawn)
     end
   end
 
@@ -223,6 +229,40 @@ defmodule Inference.Models do
       kind when kind in ["unet", "vae"] -> diffusion(kind, sizes)
       _ -> drawn
     end
+  end
+
+  # The same in the scale "tiny".
+  defp small(kind, sizes) when kind in ["swin", "unet", "vae"],
+    do: %{sizes | batch: Enum.random(1..3)}
+
+  defp small(kind, sizes) do
+    head = 2 * Enum.random(2..5)
+    heads = Enum.random(1..5)
+
+    drawn = %{
+      batch: Enum.random(1..3),
+      length: Enum.random(3..19),
+      tokens: Enum.random(1..6),
+      layers: Enum.random(1..3),
+      heads: heads,
+      hidden: head * heads,
+      head_size: head,
+      intermediate: Enum.random(9..50),
+      vocabulary: Enum.random(40..90),
+      classes: Enum.random(2..9),
+      rows: Enum.random(20..70),
+      tables: Enum.random(1..5),
+      projection: Enum.random(9..30),
+      dense: Enum.random(1..9),
+      features: Enum.random(3..12),
+      across: Enum.random(9..30)
+    }
+
+    drawn = Map.merge(sizes, Map.take(drawn, Map.keys(sizes)))
+
+    if kind == "llama",
+      do: %{drawn | heads: 2 * heads, kv_heads: heads, hidden: 2 * head * heads},
+      else: drawn
   end
 
   defp diffusion(kind, sizes) do
