@@ -16,10 +16,11 @@ import (
 )
 
 // A convolution of a narrow type on matrix hardware. The input is laid out again with channels
-// innermost, in whole vectors, and with its padding; so are the filters. Then the patch of a place
-// is rows of contiguous channels, which kernels read as they read a matrix, whatever strides,
-// dilations and padding are. The copies move what the input and the filters have once, where the
-// product reads it for each tap.
+// innermost, in whole vectors, and with its padding. Then the patch of a place is rows of contiguous
+// channels, which kernels read as they read a matrix, whatever strides, dilations and padding are. The
+// copy moves what the input has once, where the product reads it for each tap. Filters whose taps
+// and channels follow each other are a matrix as they lie: rows of filters, as Axon has them, or
+// rows of channels. Others are laid out like the input.
 
 // operands returns the type that matrix hardware multiplies, Invalid where it does not carry
 // products of m × n results out.
@@ -40,6 +41,7 @@ type hardware struct {
 	typ           ops.DType
 	vectors       int // elements in channels of a tap, as they are laid out
 	input, kernel operand
+	filter        gemm.Strides // of the matrix of filters by taps and channels
 	problem       gemm.Problem
 	places        gemm.Places
 	order         []int // of the dimensions of the results, as they are computed
@@ -65,8 +67,7 @@ func (c *Convolution) onHardware() *hardware {
 	h.input, h.kernel = h.inputOperand(), h.filterOperand()
 	h.arrangePlaces()
 	places, depth := strided.Product(c.places()), c.taps()*h.vectors
-	filters := gemm.Strides{Row: depth, Col: 1, Batch: c.filters * depth, Whole: true}
-	h.problem = gemm.Problem{Type: c.wide, Operands: typ, M: c.filters, N: places, K: depth, Batch: c.groups, A: filters}
+	h.problem = gemm.Problem{Type: c.wide, Operands: typ, M: c.filters, N: places, K: depth, Batch: c.groups, A: h.filter}
 	h.places.Of = gemm.B
 	switch {
 	case c.groups == 1 && c.dense(ofBatch, ofSpace, ofFilters):
@@ -107,22 +108,49 @@ func (h *hardware) inputOperand() operand {
 func (h *hardware) filterOperand() operand {
 	s := *h.Convolution
 	s.axes = append([]convAxis(nil), h.axes...)
-	perm := h.In.Attrs[ops.ConvKernelPermutation]
-	o := operand{view: &s, turn: h.turn(1, h.tapAt, perm)}
-	at := make([]int, len(perm))
-	at[0], at[1] = h.filterAt, h.tapAt
+	at := []int{h.filterAt, h.tapAt}
 	for i := range h.axes {
-		at[i+2] = h.axes[i].tapAt
+		at = append(at, h.axes[i].tapAt)
 	}
-	if o.turn != nil {
-		at = channelsLastStrides(h.types[1].Shape, o.turn)
+	o := operand{view: &s, direct: h.isMatrix(at)}
+	if perm := h.In.Attrs[ops.ConvKernelPermutation]; !o.direct {
+		if o.turn = h.turn(1, h.tapAt, perm); o.turn != nil {
+			at = channelsLastStrides(h.types[1].Shape, o.turn)
+			o.direct = h.isMatrix(at)
+		}
 	}
+	h.filter = gemm.Strides{Row: h.taps() * h.vectors, Col: 1, Whole: true}
+	if o.direct {
+		h.filter.Row, h.filter.Col = at[0], at[1]
+	}
+	h.filter.Batch = h.filters * h.filter.Row
 	s.batch, s.batchAt, s.channelAt, s.groups, s.groupAt = h.groups*h.filters, at[0], at[1], 1, 0
 	for i := range s.axes {
 		n := s.axes[i].taps
 		s.axes[i] = convAxis{out: n, taps: 1, stride: 1, step: 1, gap: 1, extent: n, at: at[i+2]}
 	}
 	return o
+}
+
+// isMatrix reports whether filters with these strides of filters, channels and taps are a matrix of
+// filters by taps and channels, in rows or columns of whole vectors.
+func (h *hardware) isMatrix(at []int) bool {
+	vector, n := 16/h.typ.Size(), at[1]*h.channels
+	for i := len(h.axes) - 1; i >= 0; i-- {
+		if taps := h.axes[i].taps; taps > 1 {
+			if at[i+2] != n {
+				return false
+			}
+			n *= taps
+		}
+	}
+	switch {
+	case h.channels != h.vectors:
+		return false
+	case at[1] == 1:
+		return at[0]%vector == 0
+	}
+	return at[0] == 1 && at[1]%vector == 0 && (h.groups == 1 || h.filters%vector == 0)
 }
 
 // turn is the permutation that makes channels of an operand innermost, where tiles transpose it; nil

@@ -24,7 +24,7 @@ type Places struct {
 }
 
 // NewPlaces plans a product on matrix hardware, one of whose operands g makes. The strides of that
-// operand do not matter; those of the other one have k contiguous, in whole vectors.
+// operand do not matter. The other one is contiguous in k or along its other side, in whole vectors.
 func NewPlaces(p Problem, g *Places, t *Target) (*Plan, error) {
 	m := g.choose(&p, t)
 	if m == nil {
@@ -41,14 +41,15 @@ func NewPlaces(p Problem, g *Places, t *Target) (*Plan, error) {
 	if n := max(g.Size, p.extent(other, rows, p.K), p.Batch*p.M*p.N); n > maxElements {
 		return nil, fmt.Errorf("%w: an operand spans %d elements", ErrTooLarge, n)
 	}
-	lda, ldb, batchA, batchB := p.A.Row, p.B.Col, p.A.Batch, p.B.Batch
+	across := g.across(&p)
+	lda, ldb, batchA, batchB := max(p.A.Row, p.A.Col), max(p.B.Row, p.B.Col), p.A.Batch, p.B.Batch
 	if g.Of == A {
 		lda, batchA = 0, g.Group
 	} else {
 		ldb, batchB = 0, g.Group
 	}
 	chunk, shares := m.chunks(&p, m.shares)
-	steps := p.product(m.kernel([2]int{0, 1}, g.lies(&p)), m.tiles(&p)*p.Batch, shares, Multiprocessors, t,
+	steps := p.product(m.kernel(across, g.lies(&p)), m.tiles(&p)*p.Batch, shares, Multiprocessors, t,
 		[]int{p.M, p.N, p.K, lda, ldb, batchA, batchB, p.Batch},
 		slices.Concat([]int{chunk, 0, 0, g.Channels, g.TapsX, g.TapsY}, g.Tap[:], g.Out[:], g.Place[:], []int{g.Image}))
 	plan, err := p.shared(steps, shares, t)
@@ -75,6 +76,14 @@ func (g *Places) lies(p *Problem) uint32 {
 	return alignedA | alignedB | bit(n%4 == 0, alignedC)
 }
 
+// across tells how the operands lie. Channels of places are contiguous, and so k is.
+func (g *Places) across(p *Problem) [2]int {
+	if g.Of == A {
+		return [2]int{0, p.across(p.B, p.K, p.N)}
+	}
+	return [2]int{p.across(p.A, p.M, p.K), 1}
+}
+
 // choose returns the tile that the models give the shortest time; nil where there is none.
 func (g *Places) choose(p *Problem, t *Target) *matrixMethod {
 	shape, ok := t.Matrix(p.Operands, p.M, p.N)
@@ -82,7 +91,7 @@ func (g *Places) choose(p *Problem, t *Target) *matrixMethod {
 		return nil
 	}
 	bytes := (g.Size + p.Batch*min(p.M, p.N)*p.K) * p.Operands.Size()
-	best, _ := p.bestTile(shape, [2]int{0, 1}, g.lies(p), bytes, g, t)
+	best, _ := p.bestTile(shape, g.across(p), g.lies(p), bytes, g, t)
 	return best
 }
 
@@ -92,12 +101,17 @@ func PlacesKernels(d ops.DType, t *Target) []Step {
 	if 4*placesParameters > t.room() || !d.IsFloat() {
 		return nil
 	}
-	across := [2]int{0, 1}
 	for _, m := range matrixMethods(d, t) {
 		for _, g := range []*Places{{Of: A}, {Of: B}, {Of: B, First: true}} {
-			for _, lies := range []uint32{alignedA | alignedB | alignedC, alignedA | alignedB} {
-				if m.places = g; m.takes(across, lies, t) {
-					list = append(list, empty(m.kernel(across, lies), placesParameters))
+			for _, along := range []int{0, 1} {
+				across := [2]int{along, 1}
+				if g.Of == A {
+					across = [2]int{0, along}
+				}
+				for _, lies := range []uint32{alignedA | alignedB | alignedC, alignedA | alignedB} {
+					if m.places = g; m.takes(across, lies, t) {
+						list = append(list, empty(m.kernel(across, lies), placesParameters))
+					}
 				}
 			}
 		}

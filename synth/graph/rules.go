@@ -24,6 +24,7 @@ var rules = []rule{
 	{"reverse of reverse", "an axis that is reversed twice is as it was", reverseTwice},
 	{"slice of slice", "starts that are clamped add up, strides multiply", sliceTwice},
 	{"broadcast of broadcast", "dimensions of size 1 stretch in one step as in two", broadcastTwice},
+	{"repeated indices", "indices that differ only along the axis are those of slices along it", repeatedIndices},
 	{"bitcast of bitcast", "the bits are the same all the way", bitcastTwice},
 	{"conversion of conversion", "an integer goes through a type that holds all numbers of its own unchanged", convertTwice},
 	{"view of constant", "all elements are the same, wherever they come from", viewOfConstant},

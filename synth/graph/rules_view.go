@@ -224,3 +224,25 @@ func viewOfNumber(_ *work, in *ops.Instr) bool {
 	}
 	return become(in, ops.Constant, []ops.Operand{{Lit: lit}})
 }
+
+// repeatedIndices takes slices where all elements of a slice have the same index, as when an image is resized.
+func repeatedIndices(w *work, in *ops.Instr) bool {
+	if in.Op != ops.TakeAlongAxis {
+		return false
+	}
+	m := w.producer(in.Ins[1])
+	if m == nil || m.Op != ops.BroadcastTo || m.Ins[0].Lit != nil {
+		return false
+	}
+	axis, n := in.Attrs[0][0], m.Outs[0].Type.Shape[in.Attrs[0][0]]
+	list := m.Ins[0]
+	for i, size := range w.typeOf(list).Shape {
+		if size != 1 && m.Attrs[0][i] != axis {
+			return false
+		}
+	}
+	if view := w.producer(list); view != nil && view.Op == ops.Reshape && view.Ins[0].Lit == nil {
+		list = view.Ins[0]
+	}
+	return w.typeOf(list).Shape.Equal(ops.Shape{n}) && become(in, ops.Take, []ops.Operand{in.Ins[0], list}, in.Attrs[0])
+}

@@ -50,6 +50,9 @@ const (
 	// RuleSplit is the pass that makes two products of bf16 of one of f32 and bf16 in compiled programs; see graph.Split.
 	RuleSplit
 
+	// RuleHoist is the pass that moves products out of loops in compiled programs; see graph.Hoist.
+	RuleHoist
+
 	// RuleGradients is the pass that finds gradients of attention in compiled programs; see package attention/gradient.
 	RuleGradients
 
@@ -61,7 +64,7 @@ const (
 var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
 	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal, "chains": RuleChains,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead,
-	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights, "swap": RuleSwap, "pads": RulePads, "split": RuleSplit, "abreast": RuleAbreast, "gradients": RuleGradients}
+	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights, "swap": RuleSwap, "pads": RulePads, "split": RuleSplit, "hoist": RuleHoist, "abreast": RuleAbreast, "gradients": RuleGradients}
 
 // formerNames are names that this release accepts and the next one does not.
 var formerNames = map[string]string{"beside": "horizontal"}

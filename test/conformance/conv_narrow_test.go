@@ -28,6 +28,13 @@ func (s sampler) narrow() convolution {
 			*p = last
 		}
 	}
+	rows := s.IntN(3) == 0 // filters are a matrix as they lie, whose columns are filters, as those of Axon
+	if rows {
+		c.filter = []int{n + 1, n}
+		for i := range n {
+			c.filter = append(c.filter, i)
+		}
+	}
 	switch s.IntN(5) {
 	case 0:
 		c.features = 1 + s.IntN(3)
@@ -36,8 +43,11 @@ func (s sampler) narrow() convolution {
 	}
 	channels, filters, batch, least := 1+s.IntN(40), 9+s.IntN(60), 1+s.IntN(4), 3
 	plain := s.IntN(3) == 0 // the input may be read as it lies
-	if plain {
+	if plain || rows && s.IntN(4) > 0 {
 		channels = 8 * (1 + s.IntN(4))
+	}
+	if rows && s.IntN(4) > 0 {
+		filters = 8 * (2 + s.IntN(7))
 	}
 	if s.IntN(6) == 0 { // enough for tiles to transpose it
 		batch, least, channels = 4+s.IntN(4), []int{26, 26, 9}[n-1], max(16, channels)

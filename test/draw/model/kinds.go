@@ -89,6 +89,16 @@ func (m *Model) trainRecurrent() {
 	m.finish(m.crossEntropy(m.reshape(logits, m.batch*m.length, m.classes)), from)
 }
 
+// recur is a recurrent network whose layers are loops.
+func (m *Model) recur() {
+	m.length = max(m.length, 8)
+	x := m.embedded(m.weight(0.5, m.classes, m.width()), m.input(ops.S32, m.classes, m.batch, m.length))
+	for range min(m.layers, 3) {
+		x = m.looped(x)
+	}
+	m.values = append(m.values, m.dense(m.at(x, 1, m.length-1), m.classes))
+}
+
 // trainMedley is layers of other operations, of a tensor of one to four axes, and their gradient.
 func (m *Model) trainMedley() {
 	s := []int{m.batch, m.length, m.heads, m.size}[m.r.IntN(4):]

@@ -70,6 +70,7 @@ var kinds = []struct {
 	{"training of a convolutional network", 2, (*Model).trainConvolutional},
 	{"training of a recurrent network", 2, (*Model).trainRecurrent},
 	{"medley with its gradient", 3, (*Model).trainMedley},
+	{"recurrent network in loops", 1, (*Model).recur},
 }
 
 // Draw draws the model of a seed, with at most so many layers.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 
 	"nxvk/ops"
 	"nxvk/test/draw"
@@ -185,4 +186,36 @@ func (m *Model) recurrent(x ops.Operand) ops.Operand {
 		all = m.stack(1, list...)
 	}
 	return m.dropout(all)
+}
+
+// looped is a layer of a recurrent network as Axon writes it otherwise: a loop over the places of the sequence.
+func (m *Model) looped(x ops.Operand) ops.Operand {
+	s := m.shape(x)
+	n := m.heads * m.size
+	c := m.newCell(s[2], n)
+	one, zero := draw.Number(ops.S32, 1), draw.Number(ops.S32, 0)
+	h := m.full(m.d, 0, ops.Shape{s[0], n})
+	state := []ops.Operand{zero, m.full(m.d, 0, ops.Shape{s[0], s[1], n}), h, h, x}
+	state = append(append(state, c.gates...), c.joined...)
+	end := draw.Number(ops.S32, float64(s[1]))
+	out := m.while(state, func(s []ops.Operand) ops.Operand { return m.is(ops.Less, s[0], end) }, func(now []ops.Operand) []ops.Operand {
+		next := slices.Clone(now)
+		weights := now[5:]
+		of := &cell{m: m, n: n, gates: weights[:len(c.gates)]}
+		if c.joined != nil {
+			of.joined = weights
+		}
+		place := m.do(ops.Slice, m.d, nil, [][]int{{}, {s[0], 1, s[2]}, {1, 1, 1}}, now[4], zero, now[0], zero)
+		in := m.do(ops.Squeeze, m.d, nil, [][]int{{1}}, place)
+		if m.form%2 == 0 {
+			next[2], next[3] = of.lstm(in, now[2], now[3])
+		} else {
+			next[2] = of.gru(in, now[2])
+		}
+		next[2], next[3] = m.cast(next[2], m.d), m.cast(next[3], m.d)
+		next[1] = m.do(ops.PutSlice, m.d, nil, [][]int{{}}, now[1], m.reshape(next[2], s[0], 1, n), zero, now[0], zero)
+		next[0] = m.e(ops.Add, now[0], one)
+		return next
+	})
+	return out[1]
 }
