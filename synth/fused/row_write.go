@@ -60,7 +60,7 @@ func (w *rowsWriter) compute(ps []*point, i int, loaded [][]kernel.Value) {
 	for _, a := range w.job.fusion.Exprs[i].Args {
 		for _, p := range ps {
 			if !w.job.fusion.Exprs[a].Full {
-				p.values[a], p.stored[a] = w.row.values[a], w.row.stored[a]
+				p.values[a], p.raw[a], p.stored[a] = w.row.values[a], w.row.raw[a], w.row.stored[a]
 			}
 		}
 	}
