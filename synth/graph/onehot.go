@@ -17,12 +17,21 @@ import (
 // checks it, and an index that is compared is taken from the positions. The region that is given stays
 // as it is.
 func Compare(r *ops.Region) *ops.Region {
-	c := &comparer{rewriter: newRewriter(r)}
-	c.rewrite = func(in *ops.Instr) bool { return c.pick(in) || c.place(in) }
+	c := &comparer{newRewriter(r), map[ops.ID]placed{}}
+	c.rewrite = func(in *ops.Instr) bool { return c.pick(in) || c.place(in) || c.total(in) }
 	return c.region(r)
 }
 
-type comparer struct{ *rewriter }
+type comparer struct {
+	*rewriter
+	placed map[ops.ID]placed
+}
+
+// placed is one element in each row of zeros along an axis.
+type placed struct {
+	axis  int
+	value ops.Operand
+}
 
 // rows are indices with one place in each row along an axis of a tensor.
 type rows struct {
@@ -296,6 +305,22 @@ func (c *comparer) place(in *ops.Instr) bool {
 	update := c.add(ops.Reshape, ops.Type{DType: c.types[in.Ins[2].ID].DType, Shape: r.shape}, nil, in.Ins[2])
 	sum := c.add(ops.Add, ops.Type{DType: out.DType, Shape: r.shape}, nil, nothing, update)
 	c.body = append(c.body, ops.Instr{Op: ops.Select, Ins: []ops.Operand{here, sum, nothing}, Outs: in.Outs})
+	if !slices.ContainsFunc(nothing.Lit.Data, func(b byte) bool { return b != 0 }) {
+		c.placed[in.Outs[0].ID] = placed{r.axis, sum}
+	}
+	return true
+}
+
+// total rewrites the sum of rows of zeros with one other element each, which is that element.
+func (c *comparer) total(in *ops.Instr) bool {
+	if in.Op != ops.Sum || in.Ins[0].Lit != nil {
+		return false
+	}
+	p, ok := c.placed[in.Ins[0].ID]
+	if !ok || len(in.Attrs[0]) != 1 || in.Attrs[0][0] != p.axis || in.Outs[0].Type.DType != c.types[in.Ins[0].ID].DType {
+		return false
+	}
+	c.body = append(c.body, ops.Instr{Op: ops.Reshape, Ins: []ops.Operand{p.value}, Outs: in.Outs})
 	return true
 }
 

@@ -85,13 +85,21 @@ func (p picking) place() string {
 		out, p.lines(), joined(p.shape), p.indices(), joined(axes(len(p.shape))), number, p.typ)
 }
 
+// total sums the rows of an update of zeros, or of ones, whose sum is another number.
+func (p picking) total(number string) string {
+	rows := slices.Clone(p.shape)
+	rows[p.axis] = 1
+	return fmt.Sprintf("(%%1:%s[%d], %%2:s64[%[2]d]) {\n  %%3:%[1]s[%[3]s] = constant %[1]s(%[6]s)\n%[4]s  %%21:%[1]s[%[3]s] = indexed_add %%3, %%20, %%1 axes=[%[5]s]\n  %%22:%[1]s[%[7]s] = sum %%21 axes=[%[8]d] keep_axes=true\n  give %%22\n}\n",
+		p.typ, p.lines(), joined(p.shape), p.indices(), joined(axes(len(p.shape))), number, joined(rows), p.axis)
+}
+
 // TestCompare: picking and placing one element of each row gives the same bits by comparisons, and the
 // same error where an index is out of bounds.
 func TestCompare(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for range 120 {
 		p := draw(rnd)
-		for name, text := range map[string]string{"pick": p.pick(), "along": p.along(), "place": p.place()} {
+		for name, text := range map[string]string{"pick": p.pick(), "along": p.along(), "place": p.place(), "total": p.total("0"), "sum": p.total("1")} {
 			r := parsed(t, text)
 			c := Compare(r)
 			if _, err := c.CheckProgram(); err != nil {
@@ -99,6 +107,9 @@ func TestCompare(t *testing.T) {
 			}
 			if out := Print(c); Print(r) != text || strings.Contains(out, "gather %3") || strings.Contains(out, "along %3") || strings.Contains(out, "indexed_add") {
 				t.Fatalf("%s: the region is\n%sand was\n%s", name, out, Print(r))
+			}
+			if sums := strings.Contains(Print(c), "= sum"); sums != (name == "sum") {
+				t.Errorf("%s: the region is\n%s", name, Print(c))
 			}
 			for _, beyond := range []bool{false, true} {
 				sameElements(t, rnd, name, r, c, p.shape[p.axis], beyond)
