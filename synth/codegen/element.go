@@ -125,12 +125,12 @@ func (e *Emitter) Encode(d ops.DType, x kernel.Value) kernel.Value {
 		isNumber := e.Compare(scalar.Eq, x, x)
 		return e.Select(isNumber, e.Prim(scalar.PackHalf, scalar.U32, x), e.Int(scalar.U32, 0x7e00))
 	}
+	if d == ops.BF16 {
+		return e.Shr(e.Select(e.isNaN(x), e.Int(scalar.U32, 0x7fc00000), e.Bitcast(x, scalar.U32)), 16)
+	}
 	bits := e.Bitcast(x, scalar.U32)
 	mag := e.And(bits, 1<<31-1)
 	isNaN := e.Compare(scalar.Lt, e.Int(scalar.U32, 0x7f800000), mag)
-	if d == ops.BF16 {
-		return e.Shr(e.Select(isNaN, e.Int(scalar.U32, 0x7fc00000), bits), 16)
-	}
 	sign := e.And(e.Shr(bits, 32-f.Bits), 1<<(f.Bits-1))
 	out := e.round(d, f, mag)
 	inf := e.Int(scalar.U32, (1<<(f.Bits-1-f.Mantissa)-1)<<f.Mantissa)
@@ -140,6 +140,15 @@ func (e *Emitter) Encode(d ops.DType, x kernel.Value) kernel.Value {
 	}
 	out = e.Or(e.Select(e.Compare(scalar.Lt, inf, out), inf, out), sign)
 	return e.Select(isNaN, nan, out)
+}
+
+// isNaN reports whether an F32 is a NaN: by its bits where the device is free to assume that there are none.
+func (e *Emitter) isNaN(x kernel.Value) kernel.Value {
+	if e.Target.Preserve32 {
+		return e.Compare(scalar.Ne, x, x)
+	}
+	mag := e.And(e.Bitcast(x, scalar.U32), 1<<31-1)
+	return e.Compare(scalar.Lt, e.Int(scalar.U32, 0x7f800000), mag)
 }
 
 // quiet replaces every NaN by the one that Nx writes.
@@ -225,11 +234,14 @@ func (e *Emitter) RoundTrip(d, from ops.DType, x kernel.Value) kernel.Value {
 	return x
 }
 
-// Settle gives what storing the parts of a computed element and loading them again gives. stored is
-// their form in memory, or nil where storing changes nothing that arithmetic sees.
+// Settle gives what storing the parts of a computed element and loading them again gives, but for the bits of a NaN.
+// stored is their form in memory, or nil where the values do not depend on it: then EncodeParts gives it.
 func (e *Emitter) Settle(d ops.DType, xs []kernel.Value) (values, stored []kernel.Value) {
-	if lowering.ElemOf[d].Size() >= 4 {
+	switch {
+	case lowering.ElemOf[d].Size() >= 4:
 		return xs, nil
+	case d == ops.BF16 && e.KeepsNaN(xs[0]):
+		return []kernel.Value{e.Bitcast(e.And(e.Bitcast(xs[0], scalar.U32), 0xffff0000), scalar.F32)}, nil
 	}
 	stored = e.EncodeParts(d, xs)
 	if d == ops.F16 { // of the two, drivers drop what is not used

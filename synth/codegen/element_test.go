@@ -64,3 +64,60 @@ func TestRoundHalf(t *testing.T) {
 		}
 	}
 }
+
+// An f32 is stored as bf16 by dropping its lower half, and every NaN as the same one. A value that is rounded without being
+// stored is the same number, or a NaN: all upper halves, with lower ones at their ends, as memory and as arithmetic give them.
+func TestSettleBF16(t *testing.T) {
+	var data []byte
+	for upper := range uint32(1 << 16) {
+		for _, lower := range []uint32{0, 1, 0x8000, 0xffff} {
+			data = binary.LittleEndian.AppendUint32(data, upper<<16|lower)
+		}
+	}
+	n := len(data) / 4
+	zero := binary.LittleEndian.AppendUint32(nil, 1<<31)
+	for _, target := range synthtest.Targets {
+		var buffers []codegen.Buffer
+		add := func(kind lowering.RefKind, i, n int, access lowering.Access) {
+			buffers = append(buffers, codegen.Buffer{Ref: lowering.Ref{Kind: kind, Index: i}, Elem: kernel.U32, Access: access, Bytes: int64(4 * n)})
+		}
+		add(lowering.Operand, 0, n, lowering.Read)
+		add(lowering.Operand, 1, 1, lowering.Read)
+		for i := range 4 {
+			add(lowering.Result, i, n, lowering.Write)
+		}
+		p, err := codegen.NewPlan(target, nil, &codegen.Program{Key: "settle", Local: 64, Index: scalar.U32, Groups: n / 64, Buffers: buffers,
+			Body: func(e *codegen.Emitter) error {
+				u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())
+				x := e.Bitcast(e.Load(0, u, 1)[0], scalar.F32)
+				sum := e.Add(x, e.Bitcast(e.Load(1, e.Index(0), 1)[0], scalar.F32))
+				for i, v := range []kernel.Value{x, sum} {
+					values, _ := e.Settle(ops.BF16, []kernel.Value{v})
+					e.Store(2+2*i, u, e.Bitcast(values[0], scalar.U32))
+					e.Store(3+2*i, u, e.Encode(ops.BF16, v))
+				}
+				return nil
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := synthtest.Execute(t, p, []int{4 * n, 4 * n, 4 * n, 4 * n}, [][]byte{data, zero}, nil)
+		for i := range n {
+			x := binary.LittleEndian.Uint32(data[4*i:])
+			isNaN := x&math.MaxInt32 > 0x7f800000
+			for k, name := range []string{"a value of memory", "a stored value of memory", "a sum", "a stored sum"} {
+				got := binary.LittleEndian.Uint32(out[k][4*i:])
+				switch {
+				case k%2 == 0 && isNaN:
+					if got&math.MaxInt32 <= 0x7f800000 {
+						t.Fatalf("%s, %#x, is %#x, which is no NaN", name, x, got)
+					}
+				case k%2 == 0 && got != x&^0xffff:
+					t.Fatalf("%s, %#x, is %#x", name, x, got)
+				case k%2 == 1 && isNaN && got != 0x7fc0, k%2 == 1 && !isNaN && got != x>>16:
+					t.Fatalf("%s, %#x, is %#x", name, x, got)
+				}
+			}
+		}
+	}
+}

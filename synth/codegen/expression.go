@@ -29,7 +29,7 @@ func DTypes(in *ops.Instr, types []ops.Type) []ops.DType {
 
 // env describes a device and a type to the scalar compiler.
 func env(t *lowering.Target, d ops.DType) scalar.Env {
-	return scalar.Env{Bits: d.Real().Bits(), PreciseDiv: t.PreciseDiv, Subnormals: t.Subnormals, Exp2: t.Exp2}
+	return scalar.Env{Bits: d.Real().Bits(), PreciseDiv: t.PreciseDiv, Subnormals: t.Subnormals, NaNs: t.Preserve32, Exp2: t.Exp2}
 }
 
 var operandNames = [...]string{"x", "y", "z"}

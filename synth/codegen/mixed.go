@@ -28,9 +28,29 @@ var (
 	}
 )
 
+// narrowQuotients have the bits of a quotient whose operands are elements of a type, and which is stored as one, for
+// fewer instructions.
+var narrowQuotients = map[ops.DType]string{ops.BF16: "div_bf16(x, y)", ops.F16: "div_f16(x, y)"}
+
+// elements is the type that all operands and the result are elements of. A literal has more bits than an element.
+func elements(in *ops.Instr, types []ops.Type) (d ops.DType) {
+	for i, t := range types {
+		if in.Ins[i].Lit != nil || t.DType != in.Outs[0].Type.DType {
+			return d
+		}
+	}
+	return in.Outs[0].Type.DType
+}
+
 // CodeFor is the code of a pointwise instruction on operands of the given types.
 func CodeFor(in *ops.Instr, types []ops.Type) ops.Code {
 	code := in.Op.Info().Code
+	if in.Op == ops.Divide {
+		if expr := narrowQuotients[elements(in, types)]; expr != "" {
+			code.Float = expr
+		}
+		return code
+	}
 	c := ComputeClass(in, types[Conditions(in.Op.Info()):])
 	if c.Class() != ops.Signed {
 		return code

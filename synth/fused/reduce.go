@@ -157,7 +157,8 @@ func (f *foldedFusion) partsOf(i int) int {
 // total gives expression i, a reduction, its value.
 func (f *foldedFusion) total(e *codegen.Emitter, p *point, i int, total []kernel.Value) {
 	d := f.Exprs[i].Type
-	p.values[i], p.stored[i] = e.Settle(d, e.ConvertResult(total, f.operator(i).Compute, d))
+	p.raw[i] = e.ConvertResult(total, f.operator(i).Compute, d)
+	p.values[i], p.stored[i] = e.Settle(d, p.raw[i])
 }
 
 // each computes the needed expressions at some points: those that differ between

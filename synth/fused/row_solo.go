@@ -88,10 +88,8 @@ func (w *rowsWriter) storeAll() {
 		return
 	}
 	n := needed(w.job.fusion.DAG, wide)
-	w.inside = true
 	w.For(w.Index(0), w.Fours, w.Index(1), func(four kernel.Value) { w.storeFour(four, w.points(n, four), false) })
 	w.lastFour(func() { w.storeFour(w.Fours, w.points(n, w.Fours), false) })
-	w.inside = false
 }
 
 // lastFour has the elements that follow the whole fours of a row computed, if there are any.

@@ -2,9 +2,11 @@ package fused_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
 	"nxvk/synth/strided"
 	"nxvk/synth/synthtest"
@@ -56,4 +58,34 @@ func rows(t *testing.T, target *lowering.Target, r *rand.Rand, k, n int) int {
 		g.Return(g.LayerNorm(x, g.Param(d, n), g.Param(d, n)))
 	}
 	return len(g.Check(target, r.Uint64()))
+}
+
+// Of rows that no vector can be stored to, the last round alone asks whether its elements exist.
+func TestStoresOfRaggedRows(t *testing.T) {
+	g := synthtest.NewSketch(t)
+	g.Return(g.Softmax(g.Param(ops.BF16, 8, 4095)))
+	fusions := g.Check(synthtest.GPU, 1)
+	guarded, stores := 0, 0
+	isStore := func(in kernel.Inst) bool { return in.Op == kernel.Store }
+	for _, s := range g.Planned(t, &fusions[0], synthtest.GPU).Steps {
+		var walk func(b *kernel.Block)
+		walk = func(b *kernel.Block) {
+			for i := range b.Insts {
+				in := &b.Insts[i]
+				if isStore(*in) {
+					stores++
+				}
+				if then := in.Blocks; in.Op == kernel.If && len(then[0].Insts) < 4 && slices.ContainsFunc(then[0].Insts, isStore) {
+					guarded++ // one store and its index
+				}
+				for k := range in.Blocks {
+					walk(&in.Blocks[k])
+				}
+			}
+		}
+		walk(&s.Kernel.IR.Body)
+	}
+	if guarded != strided.Components || stores != 4*strided.Components {
+		t.Errorf("%d of %d stores are guarded, want %d of %d", guarded, stores, strided.Components, 4*strided.Components)
+	}
 }

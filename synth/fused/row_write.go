@@ -20,7 +20,6 @@ type rowsWriter struct {
 	outs     int          // the first buffer that is written
 	width    int          // number of elements of a four that belong to the invocation
 	share    kernel.Value // which of them
-	inside   bool         // the row has all elements of what is stored
 	tail     int          // elements of the last four, while that is computed by itself; else 0
 }
 
@@ -60,7 +59,7 @@ func (w *rowsWriter) compute(ps []*point, i int, loaded [][]kernel.Value) {
 	for _, a := range w.job.fusion.Exprs[i].Args {
 		for _, p := range ps {
 			if !w.job.fusion.Exprs[a].Full {
-				p.values[a], p.stored[a] = w.row.values[a], w.row.stored[a]
+				p.values[a], p.raw[a], p.stored[a] = w.row.values[a], w.row.raw[a], w.row.stored[a]
 			}
 		}
 	}
@@ -212,10 +211,10 @@ func (w *rowsWriter) storeFour(four kernel.Value, ps []*point, ragged bool) {
 		for component := range ps {
 			r := w.element(four, component)
 			store := func() { w.Put(w.outs+k, w.Add(w.Mul(w.u, w.Count), r), vs[component*n:(component+1)*n]...) }
-			if w.job.short > 0 || w.inside {
-				store()
-			} else {
+			if ragged {
 				w.IfThen(w.exists(r), store)
+			} else {
+				store()
 			}
 		}
 	}

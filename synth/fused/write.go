@@ -13,14 +13,15 @@ import (
 )
 
 // point has the values of the expressions of a DAG at one point, part by part: in the
-// type that computes them, and in the type of memory where somebody has asked for it. A
-// value that has not been computed is nil.
+// type that computes them, before they were rounded to that of memory, and in the type of
+// memory where somebody has asked for it. A value that has not been computed is nil.
 type point struct {
-	values, stored [][]kernel.Value
+	values, raw, stored [][]kernel.Value
 }
 
 func newPoint(dag *fusion.DAG) *point {
-	return &point{make([][]kernel.Value, len(dag.Exprs)), make([][]kernel.Value, len(dag.Exprs))}
+	n := len(dag.Exprs)
+	return &point{make([][]kernel.Value, n), make([][]kernel.Value, n), make([][]kernel.Value, n)}
 }
 
 // newPoints are n points.
@@ -33,12 +34,16 @@ func newPoints(dag *fusion.DAG, n int) []*point {
 }
 
 func (p *point) clone() *point {
-	return &point{slices.Clone(p.values), slices.Clone(p.stored)}
+	return &point{slices.Clone(p.values), slices.Clone(p.raw), slices.Clone(p.stored)}
 }
 
 // store gives the stored form of expression i, of type d.
 func (p *point) store(e *codegen.Emitter, i int, d ops.DType) []kernel.Value {
-	if p.stored[i] == nil {
+	switch {
+	case p.stored[i] != nil:
+	case p.raw[i] != nil:
+		p.stored[i] = e.EncodeParts(d, p.raw[i])
+	default:
 		p.stored[i] = e.EncodeParts(d, p.values[i])
 	}
 	return p.stored[i]
@@ -83,6 +88,7 @@ func compute(dag *fusion.DAG, e *codegen.Emitter, ps []*point, i int, loaded [][
 		return err
 	}
 	for k, p := range ps {
+		p.raw[i] = raw[k]
 		p.values[i], p.stored[i] = e.Settle(x.Type, raw[k])
 	}
 	return nil

@@ -60,7 +60,7 @@ func blocksOnHost[T element](s *hostStep[T]) (products int) {
 type box struct{ row, col, rows, cols int }
 
 // split makes boxes of others whose sums have room, in as many batches: some for each processor where there are rows
-// enough.
+// enough, or columns of a few rows.
 func split(list []box, batches int) (out []box) {
 	rows := 0
 	for _, b := range list {
@@ -71,6 +71,20 @@ func split(list []box, batches int) (out []box) {
 		tall := max(1, min(share, blockTall*blockWide/(ceil(b.cols, widestTile)*widestTile)))
 		for at := 0; at < b.rows; at += tall {
 			out = append(out, box{b.row + at, b.col, min(tall, b.rows-at), b.cols})
+		}
+	}
+	if rows < tiles.Rows {
+		return splitColumns(out, batches)
+	}
+	return out
+}
+
+// splitColumns makes boxes of fewer columns of others.
+func splitColumns(list []box, batches int) (out []box) {
+	for _, b := range list {
+		wide := max(fewEach, ceil(ceil(b.cols*batches, boxesEach*sched.Processors()), widestTile)*widestTile)
+		for at := 0; at < b.cols; at += wide {
+			out = append(out, box{b.row, b.col + at, b.rows, min(wide, b.cols-at)})
 		}
 	}
 	return out
@@ -108,6 +122,11 @@ func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
 	}
 	sums, packed := room[:x.rows*x.cols], room[sumsRoom:]
 	clear(sums)
+	if x.few(colA, rowB, colB) {
+		s.fewRows(w, x, sums, a, b, k, rowA, colB)
+		s.put(x, sums, c)
+		return
+	}
 	add := Axpy[T]()
 	for from := 0; from < k; from += blockDeep {
 		deep, rows, step := min(blockDeep, k-from), b[from*rowB:], rowB
@@ -123,9 +142,14 @@ func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
 		}
 		w.Check()
 	}
+	s.put(x, sums, c)
+}
+
+// put stores the sums of a box.
+func (s *hostStep[T]) put(x box, sums, c []T) {
 	for i := range x.rows {
 		for j, v := range sums[i*x.cols:][:x.cols] {
-			c[(x.row+i)*p[10]+(x.col+j)*p[11]] = v
+			c[(x.row+i)*s.push[10]+(x.col+j)*s.push[11]] = v
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // The host gives the sums of a plan in the order of k, whatever the shapes and strides.
 func TestHost(t *testing.T) {
 	for _, batch := range []int{1, 3} {
-		for _, s := range [][3]int{{1, 1, 1}, {5, 3, 9}, {8, 8, 7}, {16, 70, 33}, {70, 9, 12}, {33, 130, 64}, {1, 1, 9000}, {3, 1100, 300}, {70, 520, 130}, {129, 1, 40}, {6, 7, 40}} {
+		for _, s := range [][3]int{{1, 1, 1}, {5, 3, 9}, {8, 8, 7}, {16, 70, 33}, {70, 9, 12}, {33, 130, 64}, {1, 1, 9000}, {3, 1100, 300}, {70, 520, 130}, {129, 1, 40}, {6, 7, 40}, {2, 700, 1500}, {301, 3, 1100}, {1, 75, 90}} {
 			m, n, k := s[0], s[1], s[2]
 			plain := rowMajor(ops.F32, m, n, k, batch)
 			transposed := plain

@@ -70,9 +70,15 @@ func (t *tiledBox[T]) pack(to []T, first, from, deep int) {
 	if n < cols {
 		clear(to[:deep*cols])
 	}
+	fours := 0
+	if pack := tiles.PackOf[T](); pack != nil && t.rowB == 1 && n == tiles.Together {
+		if fours = deep / 4; fours > 0 {
+			pack(fours, t.colB*t.size(), &b[0], &to[0])
+		}
+	}
 	for j := range n {
-		at := j * t.colB
-		for i := j; i < deep*cols; i += cols {
+		at := j*t.colB + 4*fours*t.rowB
+		for i := 4*fours*cols + j; i < deep*cols; i += cols {
 			to[i] = b[at]
 			at += t.rowB
 		}
@@ -92,4 +98,101 @@ func (t *tiledBox[T]) store(c []T, row, col int) {
 			}
 		}
 	}
+}
+
+// A product of a few rows of A and columns of B that are contiguous, as that of a matrix and a vector, reads B once. The
+// columns need not be packed: fewColumns of them are read side by side, and the sums are independent chains of additions.
+
+const (
+	eightColumns = 8
+	fewDeep      = 1 << 9 // elements of a column that are read for all rows before the next ones
+	fewEach      = 64     // columns that a worker should have at least
+)
+
+// few reports whether a box has few rows, and rows of A and columns of B that are contiguous.
+func (x box) few(colA, rowB, colB int) bool {
+	return x.rows < tiles.Rows && colA == 1 && rowB == 1 && colB != 1
+}
+
+// fewRows computes the sums of such a box, some columns at a time.
+func (s *hostStep[T]) fewRows(w *sched.Worker, x box, sums, a, b []T, k, rowA, colB int) {
+	f := &fewColumns[T]{sum: tiles.ColumnsOf[T](), b: b, step: colB}
+	for first := 0; first < x.cols; {
+		n := f.together(x.cols - first)
+		for from := 0; from < k; from += fewDeep {
+			to := min(from+fewDeep, k)
+			for i := range x.rows {
+				f.add(a[i*rowA+from:i*rowA+to], first, from, sums[i*x.cols+first:][:n])
+			}
+		}
+		first += n
+		w.Check()
+	}
+}
+
+// fewColumns are columns of B, step elements apart.
+type fewColumns[T element] struct {
+	sum  tiles.Columns[T]
+	b    []T
+	step int
+}
+
+// together is how many of n columns are summed side by side.
+func (f *fewColumns[T]) together(n int) int {
+	switch {
+	case f.sum != nil && n >= tiles.Together:
+		return tiles.Together
+	case n >= eightColumns:
+		return eightColumns
+	}
+	return 1
+}
+
+// add adds to the sums of columns the products with a part of a row, from its element number from on.
+func (f *fewColumns[T]) add(row []T, first, from int, sums []T) {
+	b := f.b[first*f.step+from:]
+	switch len(sums) {
+	case tiles.Together:
+		var x T
+		fours := len(row) / 4
+		if fours > 0 {
+			f.sum(fours, f.step*int(unsafe.Sizeof(x)), &row[0], &b[0], &sums[0])
+		}
+		for j := range sums {
+			sums[j] = dot(row[4*fours:], b[j*f.step+4*fours:], sums[j])
+		}
+	case eightColumns:
+		eight(row, b, f.step, sums)
+	default:
+		sums[0] = dot(row, b, sums[0])
+	}
+}
+
+// eight adds to each of eight sums the products of a row and a column. Columns begin step apart.
+func eight[T element](row, b []T, step int, sums []T) {
+	k := len(row)
+	b0, b1, b2, b3 := b[:k], b[step:][:k], b[2*step:][:k], b[3*step:][:k]
+	b4, b5, b6, b7 := b[4*step:][:k], b[5*step:][:k], b[6*step:][:k], b[7*step:][:k]
+	sums = sums[:eightColumns]
+	s0, s1, s2, s3, s4, s5, s6, s7 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
+	for i, x := range row {
+		s0 = T(x*b0[i]) + s0
+		s1 = T(x*b1[i]) + s1
+		s2 = T(x*b2[i]) + s2
+		s3 = T(x*b3[i]) + s3
+		s4 = T(x*b4[i]) + s4
+		s5 = T(x*b5[i]) + s5
+		s6 = T(x*b6[i]) + s6
+		s7 = T(x*b7[i]) + s7
+	}
+	sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7] = s0, s1, s2, s3, s4, s5, s6, s7
+}
+
+// dot adds to a sum the products of a row and a column.
+func dot[T element](row, column []T, sum T) T {
+	column = column[:len(row)]
+	for i, x := range row {
+		sum = T(x*column[i]) + sum
+	}
+	return sum
 }

@@ -85,41 +85,94 @@ func (p picking) place() string {
 		out, p.lines(), joined(p.shape), p.indices(), joined(axes(len(p.shape))), number, p.typ)
 }
 
+// total sums the rows of an update of zeros, or of ones, whose sum is another number.
+func (p picking) total(number string) string {
+	rows := slices.Clone(p.shape)
+	rows[p.axis] = 1
+	return fmt.Sprintf("(%%1:%s[%d], %%2:s64[%[2]d]) {\n  %%3:%[1]s[%[3]s] = constant %[1]s(%[6]s)\n%[4]s  %%21:%[1]s[%[3]s] = indexed_add %%3, %%20, %%1 axes=[%[5]s]\n  %%22:%[1]s[%[7]s] = sum %%21 axes=[%[8]d] keep_axes=true\n  give %%22\n}\n",
+		p.typ, p.lines(), joined(p.shape), p.indices(), joined(axes(len(p.shape))), number, joined(rows), p.axis)
+}
+
 // TestCompare: picking and placing one element of each row gives the same bits by comparisons, and the
 // same error where an index is out of bounds.
 func TestCompare(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for range 120 {
 		p := draw(rnd)
-		for name, text := range map[string]string{"pick": p.pick(), "along": p.along(), "place": p.place()} {
+		for name, text := range map[string]string{"pick": p.pick(), "along": p.along(), "place": p.place(), "total": p.total("0"), "sum": p.total("1")} {
 			r := parsed(t, text)
 			c := Compare(r)
 			if _, err := c.CheckProgram(); err != nil {
 				t.Fatalf("%s: %v in\n%s", name, err, Print(c))
 			}
-			if out := Print(c); Print(r) != text || strings.Contains(out, "gather") || strings.Contains(out, "along") || strings.Contains(out, "indexed_add") {
+			if out := Print(c); Print(r) != text || strings.Contains(out, "gather %3") || strings.Contains(out, "along %3") || strings.Contains(out, "indexed_add") {
 				t.Fatalf("%s: the region is\n%sand was\n%s", name, out, Print(r))
 			}
+			if sums := strings.Contains(Print(c), "= sum"); sums != (name == "sum") {
+				t.Errorf("%s: the region is\n%s", name, Print(c))
+			}
 			for _, beyond := range []bool{false, true} {
-				x, index := fallback.Value{Type: r.Params[0].Type}, fallback.Value{Type: r.Params[1].Type}
-				x.Data, index.Data = make([]byte, x.Type.Bytes()), make([]byte, index.Type.Bytes())
-				for i := range x.Data {
-					x.Data[i] = byte(rnd.Uint32())
-				}
-				for i := range index.Type.Size() {
-					binary.LittleEndian.PutUint64(index.Data[8*i:], uint64(rnd.IntN(p.shape[p.axis])))
-				}
-				if beyond {
-					binary.LittleEndian.PutUint64(index.Data, uint64(p.shape[p.axis]))
-				}
-				want, wantErr := fallback.NewEvaluator(r).Eval(x, index)
-				got, err := fallback.NewEvaluator(c).Eval(x, index)
-				switch {
-				case (wantErr != nil) != beyond || (err != nil) != beyond:
-					t.Errorf("%s: the errors are %v and %v", name, wantErr, err)
-				case !beyond && !bytes.Equal(got[0].Data, want[0].Data):
-					t.Errorf("%s: %x, want %x, in\n%s", name, got[0].Data, want[0].Data, text)
-				}
+				sameElements(t, rnd, name, r, c, p.shape[p.axis], beyond)
+			}
+		}
+	}
+}
+
+// sameElements compares the results of a region and of the one that it was rewritten to, for elements of any bits and indices below n,
+// or beyond.
+func sameElements(t *testing.T, rnd *rand.Rand, name string, r, c *ops.Region, n int, beyond bool) {
+	t.Helper()
+	x, index := fallback.Value{Type: r.Params[0].Type}, fallback.Value{Type: r.Params[1].Type}
+	x.Data, index.Data = make([]byte, x.Type.Bytes()), make([]byte, index.Type.Bytes())
+	for i := range x.Data {
+		x.Data[i] = byte(rnd.Uint32())
+	}
+	for i := range index.Type.Size() {
+		binary.LittleEndian.PutUint64(index.Data[8*i:], uint64(rnd.IntN(n)))
+	}
+	if beyond {
+		binary.LittleEndian.PutUint64(index.Data, uint64(n))
+	}
+	want, wantErr := fallback.NewEvaluator(r).Eval(x, index)
+	got, err := fallback.NewEvaluator(c).Eval(x, index)
+	switch {
+	case (wantErr != nil) != beyond || (err != nil) != beyond:
+		t.Errorf("%s: the errors are %v and %v", name, wantErr, err)
+	case !beyond && !bytes.Equal(got[0].Data, want[0].Data):
+		t.Errorf("%s: %x, want %x, in\n%s", name, got[0].Data, want[0].Data, Print(c))
+	}
+}
+
+// An element of a softmax and its like is computed from that of the logits, which are gathered where they are in memory: no
+// comparison waits for the sum of the row.
+func TestPickBelow(t *testing.T) {
+	const head = "(%1:T[5,7], %2:s64[5,1]) {\n"
+	const tail = `  %4:T[5,1] = reduce_max %3 axes=[1] keep_axes=true
+  %5:T[5,7] = subtract %3, %4
+  %6:T[5,7] = exp %5
+  %7:T[5,1] = sum %6 axes=[1] keep_axes=true
+  %8:T[5,1] = log %7
+  %9:T[5,7] = subtract %5, %8
+  %10:T[5,1] = take_along_axis %9, %2 axis=1
+`
+	rnd := rand.New(rand.NewPCG(9, 8))
+	for name, m := range map[string]struct{ body, has, lacks string }{
+		"in memory":          {"  %3:T[5,7] = negate %1\n" + tail + "  give %10\n}\n", "take_along_axis %1,", "select"},
+		"a view":             {"  %3:T[5,7] = reverse %1 axes=[0,1]\n" + tail + "  give %10\n}\n", "= bitcast %3", "along"},
+		"a bias of columns":  {"  %11:T[1,7] = iota axis=1\n  %3:T[5,7] = add %1, %11\n" + tail + "  give %10\n}\n", "= bitcast %3", "along"},
+		"two that are views": {"  %11:T[5,7] = reverse %1 axes=[0]\n  %12:T[5,7] = reverse %1 axes=[1]\n  %3:T[5,7] = add %11, %12\n" + tail + "  give %10\n}\n", "= bitcast %3", "along"},
+	} {
+		for _, typ := range []string{"f32", "bf16", "f16"} {
+			r := parsed(t, strings.ReplaceAll(head+m.body, "T", typ))
+			c := Compare(r)
+			if _, err := c.CheckProgram(); err != nil {
+				t.Fatalf("%s: %v in\n%s", name, err, Print(c))
+			}
+			if out := Print(c); !strings.Contains(out, m.has) || strings.Contains(out, m.lacks) {
+				t.Errorf("%s: the region is\n%s", name, out)
+			}
+			for _, beyond := range []bool{false, true} {
+				sameElements(t, rnd, name, r, c, 7, beyond)
 			}
 		}
 	}

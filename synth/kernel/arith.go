@@ -170,7 +170,9 @@ func (b *Builder) rare(n *scalar.Node, i int, vals [][]Value) {
 	}
 	some := conds[0]
 	for _, c := range conds[1:] {
-		some = b.Prim(scalar.OrB, scalar.Bool, some, c)
+		if c != conds[0] {
+			some = b.Prim(scalar.OrB, scalar.Bool, some, c)
+		}
 	}
 	out := b.If(some, func() []Value {
 		outs := make([]Value, len(vals))

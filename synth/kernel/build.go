@@ -19,6 +19,7 @@ type Builder struct {
 	pairs   [][2]Value       // complex numbers
 	twofold map[int]bool     // shared arrays of them
 	free    []Value          // room for lists of operands and results
+	facts   []facts          // of all values
 	*scratch
 }
 
@@ -74,7 +75,7 @@ func (b *Builder) Type(v Value) scalar.Type {
 }
 
 func (b *Builder) value(t scalar.Type) Value {
-	b.k.Types = append(b.k.Types, t)
+	b.k.Types, b.facts = append(b.k.Types, t), append(b.facts, 0)
 	return Value(len(b.k.Types) - 1)
 }
 
@@ -140,6 +141,7 @@ func (b *Builder) Const(t scalar.Type, bits uint64) Value {
 	if !ok {
 		v = b.head(Inst{Op: Const, Bits: bits}, t)
 		b.consts[key], b.bits[v] = v, bits
+		b.knowConst(v, t, bits)
 	}
 	return v
 }
@@ -189,6 +191,9 @@ func (b *Builder) Prim(op scalar.Op, t scalar.Type, args ...Value) Value {
 	v := b.value(t)
 	b.open = append(b.open, Inst{Op: Prim, Prim: op, Args: b.list(args...), Res: b.list(v)})
 	b.done.add(&key, slot, v)
+	if t == scalar.F32 || t == scalar.U32 {
+		b.know(v, b.learn(op, t, args))
+	}
 	return v
 }
 
@@ -278,7 +283,11 @@ func (b *Builder) If(cond Value, then, els func() []Value) []Value {
 	in := Inst{Op: If, Args: []Value{cond}, Blocks: make([]Block, 2)}
 	like := b.fill(&in.Blocks[0], then)
 	b.fill(&in.Blocks[1], els)
-	return b.together(like, b.emit(in, b.typesOf(in.Blocks[0].Yield)...))
+	res := b.emit(in, b.typesOf(in.Blocks[0].Yield)...)
+	for i, v := range res {
+		b.know(v, b.facts[in.Blocks[0].Yield[i]]&b.facts[in.Blocks[1].Yield[i]])
+	}
+	return b.together(like, res)
 }
 
 // Loop runs body for index = first, first+step, … below limit, carrying values.

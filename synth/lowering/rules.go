@@ -33,7 +33,7 @@ const (
 	// RuleAttention is the pass that finds attention in compiled programs; see package attention.
 	RuleAttention
 
-	// RuleIndices is the pass that compares indices of rows in compiled programs; see graph.Compare.
+	// RuleIndices is the pass that computes elements at indices of rows alone, or compares the indices, in compiled programs; see graph.Compare.
 	RuleIndices
 
 	// RuleWeights is the pass that computes the matrices of products in compiled programs, and has products read integers of

@@ -172,7 +172,7 @@ func (l *lowering) rare(e *expr, want Type) int32 {
 
 // separate compiles a library function by itself, once for each type.
 func (l *lowering) separate(f *function, t Type) *Func {
-	key := instance{f, t, l.env.PreciseDiv, l.env.Subnormals, l.env.Exp2, l.env.narrow()}
+	key := instance{f, t, l.env.PreciseDiv, l.env.Subnormals, l.env.NaNs, l.env.Exp2, l.env.narrow()}
 	if g, ok := l.lib.compiled.Load(key); ok {
 		return g.(*Func)
 	}

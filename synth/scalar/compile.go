@@ -21,6 +21,8 @@ type Env struct {
 	PreciseDiv bool
 	// Subnormals says that the device keeps F32 subnormals in arithmetic.
 	Subnormals bool
+	// NaNs says that the device tells F32 NaNs from numbers: it never assumes that there are none.
+	NaNs bool
 	// Exp2 says that Exp2 and InverseSqrt are good enough for what the library makes of
 	// them to be as good as the rest.
 	Exp2 bool

@@ -18,10 +18,10 @@ type library struct {
 
 // instance is a function compiled by itself for one type and device.
 type instance struct {
-	f                         *function
-	t                         Type
-	precise, subnormals, exp2 bool
-	narrow                    bool
+	f                               *function
+	t                               Type
+	precise, subnormals, nans, exp2 bool
+	narrow                          bool
 }
 
 // loadLibrary parses the embedded texts, once.

@@ -106,9 +106,10 @@ func (l *lowering) name(e *expr, want Type) int32 {
 		return n
 	}
 	switch e.text {
-	case "true", "false", "subnormals", "precise", "exp2", "narrow":
+	case "true", "false", "subnormals", "precise", "nans", "exp2", "narrow":
 		return l.b.constant(Bool, boolBits(e.text == "true" || e.text == "subnormals" && l.env.Subnormals ||
-			e.text == "precise" && l.env.PreciseDiv || e.text == "exp2" && l.env.Exp2 || e.text == "narrow" && l.env.narrow()))
+			e.text == "precise" && l.env.PreciseDiv || e.text == "nans" && l.env.NaNs ||
+			e.text == "exp2" && l.env.Exp2 || e.text == "narrow" && l.env.narrow()))
 	}
 	if builtinConstant(e.text) {
 		t := l.context(e, want)

@@ -101,3 +101,53 @@ func TestNarrowPowers(t *testing.T) {
 		}
 	}
 }
+
+// Quotients of elements drop to the same bf16 as those that are rounded correctly, and those of f16 are rounded correctly:
+// of all significands, and of numbers at the ends of the range.
+func TestNarrowQuotients(t *testing.T) {
+	ends := []float64{0, math.Copysign(0, -1), 0x1p-133, 0x1.fcp-127, 0x1p-126, 0x1p-119, 0x1p119, 0x1p121, 0x1.fep127, math.Inf(1), math.Inf(-1), math.NaN()}
+	for _, m := range []struct {
+		name       string
+		bits, drop int      // of a significand, and of the f32 that the element does not have
+		scales     [][2]int // exponents of dividends and divisors
+	}{
+		{"div_bf16", 8, 16, [][2]int{{0, 0}, {-133, 0}, {-130, 3}, {-100, 26}, {120, -7}, {100, -28}, {-7, 113}, {-7, -127}}},
+		{"div_f16", 11, 0, [][2]int{{0, 0}, {-24, 5}, {5, -24}}},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			for _, precise := range []bool{true, false} {
+				f := compile(t, m.name+"(x, y)", F32, Env{Bits: 16, Exp2: true, Subnormals: true, PreciseDiv: precise})
+				check := func(y, x float32) {
+					want := y / x
+					got := math.Float32frombits(uint32(Model{LooseDiv: !precise}.Eval(f, floatBits(float64(y), F32), floatBits(float64(x), F32), 0)))
+					switch {
+					case want != want && got != got:
+					case math.Float32bits(got)>>m.drop != math.Float32bits(want)>>m.drop:
+						t.Fatalf("precise %v: %v / %v is %v, want %v", precise, y, x, got, want)
+					}
+				}
+				n := 1 << m.bits
+				for i, s := range m.scales {
+					for y := n / 2; y < n; y++ {
+						for x := n/2 + i%2; x < n; x++ {
+							if m.bits < 11 || fewtest.OneIn(37, x+y*n) {
+								check(float32(math.Ldexp(float64(y), s[0])), -float32(math.Ldexp(float64(x), s[1])))
+							}
+						}
+					}
+				}
+				if !precise {
+					continue // beyond the ends, quotients are the device's own
+				}
+				for _, y := range ends {
+					for _, x := range ends {
+						if m.drop > 0 || math.IsInf(y, 0) || y == 0 || y != y { // f16 has no other
+							check(float32(y), float32(x))
+						}
+					}
+				}
+			}
+		})
+	}
+}

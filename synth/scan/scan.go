@@ -153,6 +153,7 @@ func (j *scanJob) program(t *lowering.Target, to codegen.Buffer, before *codegen
 		j.tiling.dispatch(p, j, k)
 	}
 	p.Body = func(e *codegen.Emitter) error { return j.write(e, totals, before != nil) }
+	p.Host = j.routine(t, p, totals)
 	return p
 }
 

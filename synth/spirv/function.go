@@ -42,7 +42,7 @@ func (m *module) loadHead() {
 		r := in.Res[0]
 		switch in.Op {
 		case kernel.Const:
-			m.ids[r] = m.constant(m.k.Types[r], in.Bits)
+			m.declareConst(in)
 		case kernel.ParamOf:
 			m.ids[r] = m.pushed(len(m.push.types) - len(m.k.Params) + in.Index)
 		case kernel.Builtin:
@@ -58,6 +58,15 @@ func (m *module) loadHead() {
 			}
 			m.ids[r] = m.emit(opCompositeExtract, word, loaded[b], uint32(in.Index%3))
 		}
+	}
+}
+
+// declareConst gives a constant of the kernel its id.
+func (m *module) declareConst(in *kernel.Inst) {
+	r := in.Res[0]
+	m.ids[r] = m.constant(m.k.Types[r], in.Bits)
+	if m.k.Types[r] == scalar.U32 && in.Bits == 16 {
+		m.sixteen = m.ids[r]
 	}
 }
 

@@ -21,15 +21,15 @@ type view struct {
 	blocks  map[access]uint32 // bindings: variable of each kind of access
 }
 
-// access is what one load or store takes: n elements. Narrow elements that are more
-// than four go as whole words.
+// access is what one load or store takes: n elements. Narrow elements that are whole
+// words go as words.
 type access struct {
 	elem kernel.Elem
 	n    uint32
 }
 
 func accessOf(e kernel.Elem, n int) access {
-	if n > 4 {
+	if e.Size() < 4 && n*e.Size()%4 == 0 {
 		return access{kernel.U32, uint32(n * e.Size() / 4)}
 	}
 	return access{e, uint32(n)}
@@ -194,7 +194,7 @@ func (m *module) load(in *kernel.Inst) {
 	x := m.loadAs(a, in.Index, m.ids[in.Args[0]])
 	t := m.typ(b.Elem.Type())
 	switch {
-	case int(a.n) < len(in.Res):
+	case a.elem != b.Elem:
 		m.cut(in, b.Elem, a, x)
 		return
 	case b.Elem.Size() < 4:
@@ -217,7 +217,10 @@ func (m *module) load(in *kernel.Inst) {
 func (m *module) cut(in *kernel.Inst, e kernel.Elem, a access, x uint32) {
 	t, bits := m.typ(scalar.U32), 8*e.Size()
 	for w := range int(a.n) {
-		word := m.emit(opCompositeExtract, t, x, uint32(w))
+		word := x
+		if a.n > 1 {
+			word = m.emit(opCompositeExtract, t, x, uint32(w))
+		}
 		for i := range 32 / bits {
 			y := word
 			switch above := 32 - bits*(i+1); {
@@ -227,10 +230,15 @@ func (m *module) cut(in *kernel.Inst, e kernel.Elem, a access, x uint32) {
 			case above == 0:
 				y = m.emit(opShiftRightLogical, t, y, m.word(32-bits))
 			default:
-				y = m.emit(opShiftRightLogical, t, y, m.word(bits*i))
+				if i > 0 {
+					y = m.emit(opShiftRightLogical, t, y, m.word(bits*i))
+				}
 				y = m.emit(opBitwiseAnd, t, y, m.word(1<<bits-1))
 			}
 			m.ids[in.Res[w*(32/bits)+i]] = y
+			if bits == 16 && !kernel.IsSigned(e.Type()) {
+				m.halves[y] = half{word, i == 1}
+			}
 		}
 	}
 }
@@ -242,7 +250,7 @@ func (m *module) store(in *kernel.Inst) {
 		vs[i] = m.ids[v]
 	}
 	a, t := accessOf(b.Elem, len(vs)), m.typ(b.Elem.Type())
-	if int(a.n) < len(vs) {
+	if a.elem != b.Elem {
 		vs = m.joined(vs, b.Elem)
 	}
 	x := vs[0]
@@ -261,6 +269,10 @@ func (m *module) joined(vs []uint32, e kernel.Elem) (words []uint32) {
 	t, bits := m.typ(scalar.U32), 8*e.Size()
 	perWord := 32 / bits
 	for ; len(vs) > 0; vs = vs[perWord:] {
+		if perWord == 2 {
+			words = append(words, m.pair(vs[0], vs[1]))
+			continue
+		}
 		word := m.emit(opBitwiseAnd, t, vs[0], m.word(1<<bits-1))
 		for i, v := range vs[1:perWord] {
 			if i < perWord-2 {

@@ -27,6 +27,8 @@ type module struct {
 	push    pushBlock
 	buffers []view // by buffer
 	shared  []uint32
+	sixteen uint32          // the constant, if the kernel has it
+	halves  map[uint32]half // elements of 16 bits that are half of a word
 }
 
 // key is a type, a constant or another declaration that must be unique.
@@ -44,7 +46,7 @@ var scratches = sync.Pool{New: func() any { return &scratch{} }}
 
 func newModule(k *kernel.Kernel, o Options) *module {
 	n := len(k.Types)
-	m := &module{k: k, o: o, listed: o.Addresses, cache: map[key]uint32{}, scratch: scratches.Get().(*scratch)}
+	m := &module{k: k, o: o, listed: o.Addresses, cache: map[key]uint32{}, halves: map[uint32]half{}, scratch: scratches.Get().(*scratch)}
 	m.code, m.decor = slices.Grow(m.code[:0], 6*n+1024), slices.Grow(m.decor[:0], 3*n+256)
 	m.ids = slices.Grow(m.ids[:0], n)[:n] // each is set before it is read
 	m.cap(capShader)

@@ -71,6 +71,9 @@ func (m *module) prim(in *kernel.Inst) uint32 {
 	if in.Prim == scalar.Shl || in.Prim == scalar.Shr {
 		from = to // the count is always unsigned
 	}
+	if id, ok := m.shifted(in, a); ok {
+		return id
+	}
 	typ := m.typ(to)
 	if p := int(in.Prim); p < len(extended) && extended[p] != 0 {
 		words := [5]uint32{m.glsl, extended[p], args[0], args[1], args[2]}

@@ -179,7 +179,7 @@ func (s *splicer) loadHead(arguments []uint32) {
 		r := in.Res[0]
 		switch {
 		case in.Op == kernel.Const:
-			s.ids[r] = s.constant(s.k.Types[r], in.Bits)
+			s.declareConst(in)
 		case in.Op == kernel.ParamOf && in.Index < params:
 			s.ids[r] = s.pushed(own + in.Index)
 		case in.Op == kernel.ParamOf:

@@ -32,7 +32,7 @@ func Lower(t *testing.T, target *lowering.Target, in *ops.Instr, types ...ops.Ty
 // Targets of both profiles, and of both ways to reach memory.
 var (
 	GPU = &lowering.Target{Addresses: true, Float64: true, Int64: true, Int16: true, Int8: true, Storage16: true,
-		Storage8: true, PreciseDiv: true, Subnormals: true, SharedMemory: 48 << 10, MaxInvocations: 1024,
+		Storage8: true, Preserve32: true, PreciseDiv: true, Subnormals: true, SharedMemory: 48 << 10, MaxInvocations: 1024,
 		SubgroupSize: 32, SubgroupOps: true, Halves: true, RoundHalf: true, MaxPush: 128, MaxBinding: 1 << 27}
 	CPU = &lowering.Target{CPU: true, Float64: true, Int64: true, Storage16: true, Storage8: true, PreciseDiv: true,
 		Subnormals: true, SharedMemory: 32 << 10, MaxInvocations: 1024, SubgroupSize: 8, MaxBinding: 1 << 27}

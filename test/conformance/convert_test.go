@@ -1,11 +1,13 @@
 package conformance
 
 import (
+	"encoding/binary"
 	"math"
 	"testing"
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
+	"nxvk/synth/graph"
 	"nxvk/test/draw"
 )
 
@@ -80,4 +82,59 @@ func convertible(t *testing.T, from, to ops.DType) instr {
 	c := instr{op: ops.AsType, types: []ops.Type{typ}, data: [][]byte{data}}
 	c.infer(t, to)
 	return c
+}
+
+// All numbers of bf16 become the same ones of f32. All upper halves of f32, with lower ones at their ends, are stored without
+// these, and every NaN is stored as one: those of memory and those of sums, also where a sum is rounded in the middle of a kernel.
+func TestBF16(t *testing.T) {
+	p, err := graph.Parse(`(%1:f32[262144], %2:bf16[65536], %3:f32) {
+  %4:f32[65536] = as_type %2
+  %5:bf16[262144] = as_type %1
+  %6:f32[262144] = add %1, %3
+  %7:bf16[262144] = as_type %6
+  %8:f32[262144] = as_type %7
+  give %4, %5, %7, %8
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outs, err := p.CheckProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wide, narrow, wideOut, narrowOut, back []byte
+	le := binary.LittleEndian
+	number := func(bits uint32) uint32 {
+		if bits&math.MaxInt32 > 0x7f800000 {
+			return 0x7fc00000
+		}
+		return bits
+	}
+	for upper := range uint32(1 << 16) {
+		narrow, wideOut = le.AppendUint16(narrow, uint16(upper)), le.AppendUint32(wideOut, number(upper<<16))
+		for _, lower := range []uint32{0, 1, 0x8000, 0xffff} {
+			bits := upper<<16 | lower
+			wide, narrowOut = le.AppendUint32(wide, bits), le.AppendUint16(narrowOut, uint16(number(bits)>>16))
+			back = le.AppendUint32(back, number(bits)&^0xffff)
+		}
+	}
+	modes(t, func(t *testing.T, d, _ *exectest.Driver, gpu bool) {
+		for i := range d.Exec.Services().Enough() + 1 {
+			got, _, err := results(d, p, outs, [][]byte{wide, narrow, le.AppendUint32(nil, 1<<31)}) // with -0, a sum is the number
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, want := range [][]byte{wideOut, narrowOut, narrowOut, back} {
+				for at := 0; at < len(want); at += 2 {
+					if x, y := le.Uint16(got[k][at:]), le.Uint16(want[at:]); x != y && (target.Subnormals || y&0x7f80 != 0) {
+						t.Fatalf("run %d, result %d: half word %d is %#x, want %#x", i, k, at/2, x, y)
+					}
+				}
+			}
+			if err := d.Built(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }

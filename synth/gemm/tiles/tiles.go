@@ -20,3 +20,13 @@ type Number interface {
 // column j of B, for k of them in turn. The rows of A begin at a0 to a3, elements of a row are step bytes apart. B has a row
 // of Bytes for each k, one after the other.
 type Sum[T Number] func(k, step int, a0, a1, a2, a3, b, sums *T)
+
+// Together is how many columns a Columns has.
+const Together = 16
+
+// Columns adds to the sums of Together columns of B the products with a row of A, of four k for each of fours. The
+// elements of the row and of a column lie one after the other, the columns begin step bytes apart.
+type Columns[T Number] func(fours, step int, a, b, sums *T)
+
+// Pack copies four k for each of fours of Together columns of B, which lie as those of Columns, to rows of Bytes for a tile.
+type Pack[T Number] func(fours, step int, b, to *T)

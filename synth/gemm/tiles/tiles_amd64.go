@@ -21,6 +21,28 @@ func Of[T Number]() Sum[T] {
 	return nil
 }
 
+// ColumnsOf returns what sums columns of a type, nil where the processor has no instructions for it.
+func ColumnsOf[T Number]() Columns[T] {
+	if f, ok := any(Columns[float32](columnsFloat32)).(Columns[T]); ok && cpu.X86.HasAVX2 {
+		return f
+	}
+	return nil
+}
+
+// PackOf returns what packs columns of a type, nil where the processor has no instructions for it.
+func PackOf[T Number]() Pack[T] {
+	if f, ok := any(Pack[float32](packFloat32)).(Pack[T]); ok && cpu.X86.HasAVX2 {
+		return f
+	}
+	return nil
+}
+
+//go:noescape
+func packFloat32(fours, step int, b, to *float32)
+
+//go:noescape
+func columnsFloat32(fours, step int, a, b, sums *float32)
+
 //go:noescape
 func sumFloat32(k, step int, a0, a1, a2, a3, b, sums *float32)
 

@@ -58,3 +58,45 @@ func test[T Number](t *testing.T) {
 		}
 	}
 }
+
+// Columns that lie one after the other are summed, and packed, as loops over single numbers do.
+func TestColumns(t *testing.T) {
+	sum, pack := ColumnsOf[float32](), PackOf[float32]()
+	if sum == nil {
+		t.Skip("the processor has no vector instructions for columns")
+	}
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		fours := r.IntN(9)
+		k, step := 4*fours, 4*fours+1+r.IntN(5)
+		draw := func(n int) []float32 {
+			list := make([]float32, n)
+			for i := range list {
+				list[i] = float32(math.Ldexp(r.NormFloat64(), r.IntN(60)-30))
+			}
+			return list
+		}
+		a, b, sums := draw(k+1), draw(Together*step), draw(Together)
+		want, packed := append([]float32(nil), sums...), make([]float32, k*Together+1)
+		for j := range want {
+			for l := range k {
+				want[j] += float32(a[l] * b[j*step+l])
+			}
+		}
+		sum(fours, 4*step, &a[0], &b[0], &sums[0])
+		pack(fours, 4*step, &b[0], &packed[0])
+		for j := range want {
+			if sums[j] != want[j] {
+				t.Fatalf("seed %d: sum %d of %d products is %v, want %v", seed, j, k, sums[j], want[j])
+			}
+			for l := range k {
+				if packed[l*Together+j] != b[j*step+l] {
+					t.Fatalf("seed %d: element %d of column %d of %d is in another place", seed, l, j, k)
+				}
+			}
+		}
+		if packed[k*Together] != 0 {
+			t.Fatalf("seed %d: more is packed than %d rows", seed, k)
+		}
+	}
+}
