@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -294,47 +293,5 @@ func TestNodesEnd(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestNodesSpeed compares an all_reduce of 64 MB between two nodes with an upload of as much to one, in turns. How fast
-// either may be depends on the machine; the test fails where the collective is slower than a tenth.
-func TestNodesSpeed(t *testing.T) {
-	const n = 16 << 20
-	ranks := newRanks(t, 2, "--device", "host")
-	join(ranks, "two")
-	data := make([]byte, 4*n)
-	for _, r := range ranks {
-		r.stream(tuple{atom("tensor"), f32Result(1, n), list{tuple{atom("f32"), tuple{n}, etf.Outside{Bytes: data, Release: func() {}}}}, list(nil)})
-		r.ok(atom("sync"))
-	}
-	upload, reduce := time.Hour, time.Hour
-	for round := range 8 {
-		id := 100*round + 10
-		began := time.Now()
-		ranks[0].stream(tuple{atom("tensor"), f32Result(id, n), list{tuple{atom("f32"), tuple{n}, etf.Outside{Bytes: data, Release: func() {}}}}, list(nil)})
-		ranks[0].ok(tuple{atom("describe"), id})
-		upload = min(upload, time.Since(began))
-		began = time.Now()
-		var waits []<-chan answer
-		for _, r := range ranks {
-			r.stream(allReduce(id+1, n, 1, 2))
-			waits = append(waits, r.ask(tuple{atom("describe"), id + 1}))
-		}
-		for _, w := range waits {
-			if a := <-w; a.err != nil {
-				t.Fatal(a.err)
-			}
-		}
-		reduce = min(reduce, time.Since(began))
-		for _, r := range ranks {
-			r.stream(tuple{atom("free"), list(nil), list(nil), list{list{id, id + 1}}})
-		}
-	}
-	rate := func(d time.Duration) string { return fmt.Sprintf("%.2f GB/s", 4*n/d.Seconds()/1e9) }
-	ratio := upload.Seconds() / reduce.Seconds()
-	t.Logf("upload %s, all_reduce %s: %.2f", rate(upload), rate(reduce), ratio)
-	if ratio < 0.1 {
-		t.Errorf("an all_reduce is %.2f times as fast as an upload", ratio)
 	}
 }
