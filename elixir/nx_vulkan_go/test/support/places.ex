@@ -13,12 +13,16 @@ defmodule NxVulkanGo.Places do
     error -> {error.__struct__, Exception.message(error)}
   end
 
-  @doc "Sums over one list of places and then over another, again and again."
+  @doc "Sums over one list of places and then over another, again and again. Others see how often by `turned/0`."
   def turns(lists, rounds) do
-    for _ <- 1..rounds, places <- lists, uniq: true do
+    for round <- 1..rounds, places <- lists, uniq: true do
+      :persistent_term.put(__MODULE__, round)
       for({sum, _} <- sums(places, for(i <- 1..length(places), do: [i, i])), do: sum)
     end
   end
+
+  @doc "The round in which `turns/2` of this VM is."
+  def turned, do: :persistent_term.get(__MODULE__, 0)
 
   @doc "Sums without an option, by the configuration."
   def configured(parts) do

@@ -48,7 +48,8 @@ defmodule NxVulkanGo.Compiler.PlacesTest do
 
     busy = Task.async(fn -> on(peer, :turns, [lists, 60]) end)
     gone = Task.async(fn -> catch_exit(on(other, :turns, [lists, 100_000])) end)
-    Process.sleep(300)
+    # The rounds before were 20.
+    Stream.repeatedly(fn -> on(other, :turned, []) end) |> Enum.find(&(&1 > 20))
     Peer.kill_9(other)
     Task.await(gone)
     assert Task.await(busy, 120_000) == [[12, 12, 12]]
