@@ -60,6 +60,10 @@ func (s *Stream) Dispatch(p *Pipeline, args []Arg, push []byte, x, y, z uint32) 
 	return nil
 }
 
+// Barrier has the next command begin when all that were recorded before are complete, whether it
+// uses their memory or not.
+func (s *Stream) Barrier() { s.idle = true }
+
 // Warm records a dispatch of no workgroups. A driver that makes machine code of a kernel when
 // that first runs does so then, and later dispatches need not wait. All buffers are b, which is
 // neither read nor written.
@@ -146,7 +150,8 @@ func (s *Stream) command(op uint32, args []Arg) *vk.Cmd {
 		s.list, s.hazards = s.d.queue.Lists(), s.d.trackers.Take()
 	}
 	s.kernel = nil
-	barrier := len(s.list.Cmds) == 0 || s.hazards.Full()
+	barrier := len(s.list.Cmds) == 0 || s.idle || s.hazards.Full()
+	s.idle = false
 	for i := 0; i < len(args) && !barrier; i++ {
 		lo, hi := args[i].extent()
 		barrier = s.hazards.Conflicts(args[i].Buffer.r.ID(), lo, hi, args[i].Access)

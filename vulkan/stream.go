@@ -26,6 +26,7 @@ type Stream struct {
 	barriers   int
 	copies     int
 	timestamps []Arg
+	idle       bool      // the next command begins when those before are complete
 	kernel     *Pipeline // of the command recorded last, nil where that is no dispatch
 	hostReads  bool      // the host reads what commands wrote
 }
@@ -83,7 +84,7 @@ func (s *Stream) reset() {
 	s.dispatches, s.barriers, s.copies = 0, 0, 0
 	clear(s.timestamps)
 	s.timestamps = s.timestamps[:0]
-	s.hostReads, s.kernel = false, nil
+	s.hostReads, s.idle, s.kernel = false, false, nil
 }
 
 // Pending returns the number of commands recorded and not submitted.

@@ -76,6 +76,39 @@ func TestBarriersOnlyForHazards(t *testing.T) {
 	}
 }
 
+// TestBarrier asks for a barrier that no access needs: the next command has it, the one after has not, and it
+// does not outlive the batch.
+func TestBarrier(t *testing.T) {
+	d := openTest(t, Options{})
+	p := affine(t, d, true)
+	a, c, e := must(d.Alloc(64))(t), must(d.Alloc(64))(t), must(d.Alloc(64))(t)
+	s := d.Stream()
+	dispatch := func(out *Buffer) {
+		t.Helper()
+		if err := s.Dispatch(p, []Arg{WriteOnly(out), ReadOnly(a)}, affinePush(16, 1, 0), 1, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dispatch(c)
+	s.Barrier()
+	dispatch(e)
+	if s.barriers != 2 {
+		t.Errorf("got %d barriers, want one at the beginning and one that was asked for", s.barriers)
+	}
+	dispatch(must(d.Alloc(64))(t))
+	if s.barriers != 2 {
+		t.Errorf("got %d barriers, want none for the command after", s.barriers)
+	}
+	s.Barrier()
+	wait(t, d, must(s.Submit())(t))
+	dispatch(c)
+	dispatch(e)
+	if s.barriers != 1 {
+		t.Errorf("got %d barriers in the next batch, want the one at its beginning", s.barriers)
+	}
+	wait(t, d, must(s.Submit())(t))
+}
+
 func TestDispatchIsChecked(t *testing.T) {
 	d := openTest(t, Options{})
 	p := affine(t, d, false)

@@ -73,6 +73,9 @@ type Step struct {
 	Grid   [3]uint32
 	Bytes  int64 // memory traffic
 	Flops  int64 // operations of the table that are applied
+	// Barrier says that the step begins when the device has done what comes before, although it may
+	// not depend on that.
+	Barrier bool
 
 	// Does is the instruction that the step carries out, from its first buffer to its second, where
 	// it moves or converts a whole operand. It is nil for any other step.

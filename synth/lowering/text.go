@@ -30,6 +30,9 @@ func (p *Plan) String() string {
 			}
 			fmt.Fprintf(&b, " %s %d %s", refNames[a.Ref.Kind], a.Ref.Index, accessNames[a.Access])
 		}
+		if s.Barrier {
+			b.WriteString(", behind a barrier")
+		}
 		b.WriteByte('\n')
 	}
 	for i, c := range p.Checks {

@@ -171,6 +171,9 @@ func (f *Feed) DispatchWith(c *kernels.Kernel, step *synth.Step, args []vulkan.A
 	seconds := f.feeds.Seconds(step)
 	f.cost += seconds
 	c.Count(seconds)
+	if step.Barrier {
+		f.stream.Barrier()
+	}
 	err := f.stream.Dispatch(c.Pipeline(), args, push, step.Grid[0], step.Grid[1], step.Grid[2])
 	f.stream.Expect(seconds)
 	return err
