@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nxvk/gen/exec/devcopy"
+	"nxvk/gen/exec/exectest/harness"
 	"nxvk/gen/exec/mesh"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -51,7 +52,7 @@ func (w *wires) Ask(node string, a mesh.Ask, done func(devcopy.Chunk, error)) {
 }
 
 // fleets runs a test on meshes of hosts, of devices whose memory the host sees, of devices as most GPUs are, and
-// of all of them.
+// of all of them. The devices of the machine take turns.
 func fleets(t *testing.T, test func(f *fleet)) {
 	for _, kinds := range []string{"host host", "device device", "GPU GPU", "host host host host", "device device device device",
 		"host GPU device host", "host | host", "host GPU | device | host"} {
@@ -63,7 +64,7 @@ func newFleet(t *testing.T, kinds ...string) *fleet {
 	t.Helper()
 	f := &fleet{T: t}
 	f.meshes = make(map[string]*mesh.Meshes)
-	node := "a"
+	node, devices := "a", 0
 	for _, kind := range kinds {
 		if kind == "|" { // what follows is on another node
 			node = string(node[0] + 1)
@@ -76,7 +77,8 @@ func newFleet(t *testing.T, kinds ...string) *fleet {
 			if kind == "GPU" {
 				fault.CopyQueues = 2
 			}
-			d = device(t, vulkan.Options{Fault: fault})
+			d = harness.DeviceInTurn(t, devices, vulkan.Options{Fault: fault})
+			devices++
 		}
 		r := newRig(t, d)
 		if len(f.rigs) > 0 {

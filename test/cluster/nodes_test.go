@@ -3,9 +3,12 @@ package cluster
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -226,72 +229,106 @@ func TestNodesTwoClients(t *testing.T) {
 const soon = 2 * time.Second
 
 // TestNodesEnd: a node is killed, or stopped as a whole, while others wait for it, in the middle of a collective and of
-// an import. Every caller of the others has an error soon that names it. The others go on with another mesh, and
-// keep nothing.
+// an import, on hosts and on devices. Every caller of the others has an error soon that names it. The others go on
+// with another mesh, and keep nothing.
 func TestNodesEnd(t *testing.T) {
-	const n = 16 << 20
-	rng := rand.New(rand.NewPCG(17, 30))
+	devices, rng := deviceCount(t), rand.New(rand.NewPCG(17, 30))
 	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
 		for phase, delay := range map[string]time.Duration{"waits": -1, "begins": 0, "early": 20 * time.Millisecond, "late": 100 * time.Millisecond} {
-			t.Run(name+" "+phase, func(t *testing.T) {
-				ranks := newRanks(t, 3, "--device", "host")
-				last := ranks[2]
-				join(ranks, "mesh")
-				opened := last.ok(tuple{atom("open"), etf.Map(nil)}).(etf.Map)
-				last.upload(1, n, func(int) float32 { return 3 })
-				last.ok(atom("sync"))
-				var waiting []<-chan answer
-				for i, r := range ranks[:2] {
-					r.upload(1, n, func(int) float32 { return float32(i) })
-					r.ok(atom("sync"))
-					get := func(k atom) etf.Term { v, _ := opened.Get(k); return v }
-					shared := tuple{atom("shared"), tuple{atom("nxvk_0"), atom(last.node.name)}, get("incarnation"), get("session"), get("key"), 1}
-					r.stream(allReduce(2, n, 1, 3))
-					waiting = append(waiting, r.ask(tuple{atom("describe"), 2}))
-					if delay >= 0 { // else nothing is on its way but signs of life
-						r.stream(tuple{atom("import"), f32Result(3, n), list{shared}, list(nil)})
-						waiting = append(waiting, r.ask(tuple{atom("describe"), 3}))
-					}
+			t.Run("hosts "+name+" "+phase, func(t *testing.T) { endNode(t, rng, signal, delay, newRanks(t, 3, "--device", "host")) })
+			t.Run("devices "+name+" "+phase, func(t *testing.T) {
+				if devices == 0 {
+					t.Skip("no device on this machine")
 				}
-				if delay >= 0 {
-					last.stream(allReduce(2, n, 1, 3))
+				l := newCallers(t)
+				var ranks []*rank
+				for i := range 3 {
+					ranks = append(ranks, startNode(t, "--device", strconv.Itoa(i%devices), "--host-limit", "1").session(l))
 				}
-				time.Sleep(max(delay, 0) + time.Duration(rng.IntN(20))*time.Millisecond)
-				if err := last.node.cmd.Process.Signal(signal); err != nil {
-					t.Fatal(err)
-				}
-				began := time.Now()
-				for _, w := range waiting {
-					a := <-w
-					took := time.Since(began)
-					if took > soon {
-						t.Errorf("a caller knew after %v: %v", took, a.err)
-					}
-					var fault *wire.Fault
-					if a.err != nil && (!errors.As(a.err, &fault) || fault.Kind != wire.RankFailed && fault.Kind != wire.ServerDown ||
-						!strings.Contains(a.err.Error(), "rank 2") && !strings.Contains(a.err.Error(), last.node.name)) {
-						t.Errorf("the error does not name the node: %v", a.err)
-					}
-					if a.err == nil && delay < 0 {
-						t.Error("a collective has ended without one of its ranks")
-					}
-				}
-				t.Logf("the callers knew after %v", time.Since(began))
-				join(ranks[:2], "two")
-				for i, r := range ranks[:2] {
-					r.upload(10, 1000, func(int) float32 { return float32(i + 1) })
-					r.stream(allReduce(11, 1000, 10, 2))
-				}
-				for _, r := range ranks[:2] {
-					r.wantAll(11, 1000, 3)
-					r.stream(tuple{atom("free"), list(nil), list(nil), list{list{1, 2, 3, 10, 11}}})
-					for end := time.Now().Add(patience); r.held() != 0; time.Sleep(10 * time.Millisecond) {
-						if time.Now().After(end) {
-							t.Fatalf("%s holds %d bytes\n%s", r.node.name, r.held(), r.node.log.text())
-						}
-					}
-				}
+				endNode(t, rng, signal, delay, ranks)
 			})
+		}
+	}
+}
+
+// deviceCount is how many devices the machine has.
+func deviceCount(t *testing.T) int {
+	t.Helper()
+	out, err := exec.Command(nodeBinary, "devices", "--json").Output()
+	if err != nil {
+		return 0
+	}
+	var devices []struct {
+		Index *int
+	}
+	if err := json.Unmarshal(out, &devices); err != nil {
+		t.Fatalf("devices --json: %v\n%s", err, out)
+	}
+	return len(devices)
+}
+
+// endNode ends the last of three nodes while the others wait for it. A negative delay ends it before it begins.
+func endNode(t *testing.T, rng *rand.Rand, signal syscall.Signal, delay time.Duration, ranks []*rank) {
+	const n = 16 << 20
+	last := ranks[2]
+	join(ranks, "mesh")
+	opened := last.ok(tuple{atom("open"), etf.Map(nil)}).(etf.Map)
+	last.upload(1, n, func(int) float32 { return 3 })
+	last.ok(atom("sync"))
+	var waiting []<-chan answer
+	for i, r := range ranks[:2] {
+		r.upload(1, n, func(int) float32 { return float32(i) })
+		r.ok(atom("sync"))
+		get := func(k atom) etf.Term { v, _ := opened.Get(k); return v }
+		shared := tuple{atom("shared"), tuple{atom("nxvk_0"), atom(last.node.name)}, get("incarnation"), get("session"), get("key"), 1}
+		r.stream(allReduce(2, n, 1, 3))
+		waiting = append(waiting, r.ask(tuple{atom("describe"), 2}))
+		if delay >= 0 { // else nothing is on its way but signs of life
+			r.stream(tuple{atom("import"), f32Result(3, n), list{shared}, list(nil)})
+			waiting = append(waiting, r.ask(tuple{atom("describe"), 3}))
+		}
+	}
+	if delay >= 0 {
+		last.stream(allReduce(2, n, 1, 3))
+	}
+	time.Sleep(max(delay, 0) + time.Duration(rng.IntN(20))*time.Millisecond)
+	if err := last.node.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for _, w := range waiting {
+		a := <-w
+		took := time.Since(began)
+		if took > soon {
+			t.Errorf("a caller knew after %v: %v", took, a.err)
+		}
+		var fault *wire.Fault
+		if a.err != nil && (!errors.As(a.err, &fault) || fault.Kind != wire.RankFailed && fault.Kind != wire.ServerDown ||
+			!strings.Contains(a.err.Error(), "rank 2") && !strings.Contains(a.err.Error(), last.node.name)) {
+			t.Errorf("the error does not name the node: %v", a.err)
+		}
+		if a.err == nil && delay < 0 {
+			t.Error("a collective has ended without one of its ranks")
+		}
+	}
+	t.Logf("the callers knew after %v", time.Since(began))
+	reduceAgain(t, ranks[:2])
+}
+
+// reduceAgain has the ranks that are left make a mesh of their own, and looks that nothing of the one before stays.
+func reduceAgain(t *testing.T, ranks []*rank) {
+	join(ranks, "two")
+	for i, r := range ranks {
+		r.upload(10, 1000, func(int) float32 { return float32(i + 1) })
+		r.stream(allReduce(11, 1000, 10, 2))
+	}
+	for _, r := range ranks {
+		r.wantAll(11, 1000, 3)
+		r.stream(tuple{atom("free"), list(nil), list(nil), list{list{1, 2, 3, 10, 11}}})
+		for end := time.Now().Add(patience); r.held() != 0; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s holds %d bytes\n%s", r.node.name, r.held(), r.node.log.text())
+			}
 		}
 	}
 }

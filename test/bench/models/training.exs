@@ -18,7 +18,8 @@
 #                  compute in f32. Nx keeps a gradient in f32 from there on
 #     --optimizer  sgd or adamw, of Polaris
 #     --forward    the loss alone
-#     --batch      8          for resnet 64, for mlp and conv 256
+#     --batch      8          for resnet 64, for mlp and conv 256; of each device
+#     --devices    1          that share a step, by data_parallel
 #     --layers     12         --hidden  768     --heads 12     (gpt2, 124M parameters)
 #     --vocabulary 50257      --length  512                    (gpt2)
 #     --image      224        (resnet)           --units 1024  (mlp)
@@ -45,6 +46,7 @@ defmodule Training do
     optimizer: :string,
     forward: :boolean,
     batch: :integer,
+    devices: :integer,
     layers: :integer,
     hidden: :integer,
     heads: :integer,
@@ -65,6 +67,7 @@ defmodule Training do
     type: "f32",
     optimizer: "sgd",
     forward: false,
+    devices: 1,
     layers: 12,
     hidden: 768,
     heads: 12,
@@ -233,10 +236,11 @@ defmodule Training do
 
   defp measure(o, init, step) do
     Nx.global_default_backend(NxVulkanGo.Backend)
-    data = Nx.Defn.jit(fn -> data(o) end, compiler: NxVulkanGo).()
+    all = %{o | batch: o.batch * o.devices}
+    data = Nx.Defn.jit(fn -> data(all) end, compiler: NxVulkanGo).()
     init = Nx.Defn.jit(init, compiler: NxVulkanGo)
     state = without_metrics(init.(data, Axon.ModelState.empty()))
-    step = Nx.Defn.jit(step, compiler: NxVulkanGo)
+    step = Nx.Defn.jit(step, [compiler: NxVulkanGo] ++ shared(o))
 
     # Until its fusions are compiled, a program runs one instruction after the other.
     {{cold, _}, state} = time(o, step, data, state)
@@ -255,6 +259,9 @@ defmodule Training do
       peak: NxVulkanGo.memory().device.peak
     })
   end
+
+  defp shared(%{devices: 1}), do: []
+  defp shared(o), do: [data_parallel: o.devices]
 
   # The time of a step in a row of them, as in a loop that does not look at each loss.
   defp row(o, step, data, state) do

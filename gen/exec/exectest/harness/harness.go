@@ -8,6 +8,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -46,8 +47,13 @@ func (r *Harness[Q]) Post(f func()) { r.Posted <- f }
 // is skipped.
 func Open(t testing.TB, o vulkan.Options) *vulkan.Device {
 	t.Helper()
+	return open(t, "", o)
+}
+
+func open(t testing.TB, sel string, o vulkan.Options) *vulkan.Device {
+	t.Helper()
 	o.Watchdog = -1 // a busy machine is no lost device
-	d, err := vulkan.Open("", o)
+	d, err := vulkan.Open(sel, o)
 	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
 		t.Skipf("no device: %v", err)
 	}
@@ -61,9 +67,24 @@ func Open(t testing.TB, o vulkan.Options) *vulkan.Device {
 // Device opens the first device under validation, unless NXVK_VALIDATION is 0; any message fails the test.
 func Device(t testing.TB, o vulkan.Options) *vulkan.Device {
 	t.Helper()
+	return open(t, "", validated(t, o))
+}
+
+// DeviceInTurn is Device, but for the device: those of the machine take turns, of which this is turn i. A machine with one
+// has it opened as often as there are turns.
+func DeviceInTurn(t testing.TB, i int, o vulkan.Options) *vulkan.Device {
+	t.Helper()
+	all, err := vulkan.Devices()
+	if err != nil || len(all) == 0 {
+		t.Skipf("no device: %v", err)
+	}
+	return open(t, strconv.Itoa(i%len(all)), validated(t, o))
+}
+
+func validated(t testing.TB, o vulkan.Options) vulkan.Options {
 	o.Validation = os.Getenv("NXVK_VALIDATION") != "0"
 	o.OnMessage = func(severity, text string) { t.Errorf("validation: %s: %s", severity, text) }
-	return Open(t, o)
+	return o
 }
 
 // Target is what a device can do, nothing where there is none.
