@@ -82,6 +82,27 @@ func TestMatrixExamples(t *testing.T) {
 	}
 }
 
+// TestLessCode holds which attentions have a kernel with less code: those with logits of their own whose products take little.
+func TestLessCode(t *testing.T) {
+	for _, c := range []struct {
+		heads, length, size int
+		mask                string
+		want                uint32 // matrices of queries
+	}{
+		{12, 512, 64, "causal", 1}, {12, 512, 64, "biases", 1}, {12, 512, 64, "no mask", 2},
+		{128, 2048, 64, "causal", 2}, {128, 2048, 64, "no mask", 2}, {12, 512, 128, "causal", 1},
+	} {
+		x := attention.NewExample(ops.BF16, c.heads, c.length, c.size, c.mask)
+		p, err := attention.Lower(x.Instr, x.Types, hardware())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Steps[0].Kernel.Spec[3]; got != c.want {
+			t.Errorf("%s, %d heads of %d: %d matrices of queries, want %d", x.Name, c.heads, c.length, got, c.want)
+		}
+	}
+}
+
 // TestMatrixForms holds what has the kernel for matrix hardware, and what is copied for it.
 func TestMatrixForms(t *testing.T) {
 	defer attention.PayAlways()()
