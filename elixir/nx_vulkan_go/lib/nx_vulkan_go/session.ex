@@ -41,12 +41,16 @@ defmodule NxVulkanGo.Session do
   @live_bytes 6
   @check_at 7
   @budget 8
+  @kept_bytes 9
 
   # How far the callers may run ahead of the device.
   @ahead_ids 65_536
   @ahead_bytes 256 * 1024 * 1024
 
-  # Garbage is looked for whenever values have grown by this part of the budget.
+  # Garbage is looked for whenever values have grown by a quarter of what was kept the last time, or by
+  # so many bytes if that is more. An H200 takes 170 µs to write as much, as long as the look takes. A
+  # small device is looked through as often as the largest part of its budget says.
+  @growth 512 * 1024 * 1024
   @checks 16
   # More than a node takes, which says so; a counter has 64 bits.
   @most_bytes 2 ** 52
@@ -55,9 +59,9 @@ defmodule NxVulkanGo.Session do
   @doc false
   # `budget` is how many bytes of the device the values of the session may take.
   def new_counters(budget \\ @unlimited) do
-    counters = :atomics.new(8, signed: true)
+    counters = :atomics.new(9, signed: true)
     :atomics.put(counters, @budget, budget)
-    :atomics.put(counters, @check_at, div(budget, @checks))
+    :atomics.put(counters, @check_at, growth(budget, 0))
     counters
   end
 
@@ -104,18 +108,27 @@ defmodule NxVulkanGo.Session do
   # values have grown much waits here for the frees.
   defp make_room(%__MODULE__{counters: counters} = session) do
     budget = :atomics.get(counters, @budget)
-    live = :atomics.get(counters, @live_bytes)
+    kept = :atomics.get(counters, @kept_bytes)
     # Other callers are not held up meanwhile.
-    :atomics.put(counters, @check_at, live + div(budget, 4))
-    :erlang.garbage_collect()
+    :atomics.put(counters, @check_at, live_bytes(session) + div(budget, 4))
+    :erlang.garbage_collect(self(), type: :minor)
     Tracker.sweep_and_wait(session, :routine)
 
-    if :atomics.get(counters, @live_bytes) * 4 > budget * 3,
-      do: MemoryPressure.relieve(session)
+    # What has lived through two collections is garbage of the old heap.
+    if live_bytes(session) > kept + div(growth(budget, kept), 2) do
+      :erlang.garbage_collect()
+      Tracker.sweep_and_wait(session, :routine)
+    end
 
-    live = :atomics.get(counters, @live_bytes)
-    :atomics.put(counters, @check_at, live + div(budget, @checks))
+    if live_bytes(session) * 4 > budget * 3, do: MemoryPressure.relieve(session)
+    live = live_bytes(session)
+    :atomics.put(counters, @kept_bytes, live)
+    :atomics.put(counters, @check_at, live + growth(budget, live))
   end
+
+  defp live_bytes(session), do: :atomics.get(session.counters, @live_bytes)
+
+  defp growth(budget, kept), do: min(div(budget, @checks), max(@growth, div(kept, 4)))
 
   @doc false
   def count_freed(%__MODULE__{counters: counters}, bytes),

@@ -8,15 +8,30 @@ defmodule NxVulkanGo.SeveralDevices do
   @first {NxVulkanGo.Backend, device: 0}
   @second {NxVulkanGo.Backend, device: 1}
 
-  @doc "Starts the VM; its server opens each of the devices, by name or index."
+  @doc """
+  Starts the VM; its server opens each of the devices, by name or index. For "0" the devices of the machine that
+  are not its processor take turns.
+  """
   def start!(devices) do
     paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
     {:ok, peer, _} = :peer.start(%{connection: :standard_io, args: paths})
     :ok = :peer.call(peer, :application, :set_env, [:logger, :level, :warning])
     set(peer, :vm_limit, 0)
-    set(peer, :node_args, Enum.flat_map(devices, &["--device", &1]))
+    set(peer, :node_args, Enum.flat_map(in_turn(devices), &["--device", &1]))
     {:ok, _} = :peer.call(peer, :application, :ensure_all_started, [:nx_vulkan_go], 30_000)
     peer
+  end
+
+  defp in_turn(devices) do
+    count = max(1, Enum.count(NxVulkanGo.devices(), &(&1.kind != :host)))
+
+    {devices, _} =
+      Enum.map_reduce(devices, 0, fn
+        "0", turn -> {"#{rem(turn, count)}", turn + 1}
+        other, turn -> {other, turn}
+      end)
+
+    devices
   end
 
   @doc "Starts the VM for the time of a test, or of the module whose `setup_all` calls this."

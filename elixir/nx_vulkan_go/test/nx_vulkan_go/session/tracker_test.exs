@@ -49,6 +49,18 @@ defmodule NxVulkanGo.Session.TrackerTest do
     for size <- [64, 65 + Slots.count()], do: assert(Slots.slot_of_size(size) == nil)
   end
 
+  test "garbage takes half a gigabyte, or a quarter of what is kept", c do
+    mb = 1024 * 1024
+    live = fn -> div(:atomics.get(c.session.counters, 6), mb) end
+    for _ <- 1..100, do: Session.new_value(c.session, 64 * mb)
+    assert live.() <= 512 + 64
+
+    kept = for _ <- 1..64, do: Session.new_value(c.session, 64 * mb)
+    for _ <- 1..100, do: Session.new_value(c.session, 64 * mb)
+    assert live.() in (64 * 64)..(64 * 64 + 1024 + 512)
+    assert length(kept) == 64
+  end
+
   test "a tensor outlives a token that was its slot's before", %{place: place} do
     for _ <- 1..20 do
       gone = for i <- 1..100, do: Nx.tensor([i])
