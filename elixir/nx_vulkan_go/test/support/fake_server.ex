@@ -103,7 +103,10 @@ defmodule NxVulkanGo.FakeServer do
 
   defp answer(state, :memory) do
     {:ok,
-     %{session: %{buffers: map_size(state.values), messages: state.messages}, device: %{total: 0}}}
+     %{
+       session: %{buffers: map_size(state.values), messages: state.messages},
+       device: %{total: 128 * 1024 * 1024 * 1024}
+     }}
   end
 
   defp answer(state, {:download, id}) do
@@ -206,19 +209,34 @@ defmodule NxVulkanGo.FakeServer do
   defp answer_of(callbacks, run, index, values) do
     ref = make_ref()
     send(callbacks, {:nxvk_callback, self(), run, ref, index, values})
+    await_answer(run, ref)
+  end
 
+  defp await_answer(run, ref) do
     receive do
       {:nxvk_answer, ^run, ^ref, {:ok, data}} ->
         data
 
       {:nxvk_answer, ^run, ^ref, {:error, text}} ->
         raise text
-
-      {:nxvk, _, [{:cancel, [], [], [[^run]]}]} = cancel ->
-        # Once more, for the log.
-        send(self(), cancel)
-        throw({:error, {:cancelled, nil, [], "as asked"}})
+    after
+      5 ->
+        if cancelled?(run), do: throw({:error, {:cancelled, nil, [], "as asked"}})
+        await_answer(run, ref)
     end
+  end
+
+  # Whether the run is cancelled by a message that waits, among other instructions. It has its turn later, for the log.
+  defp cancelled?(run) do
+    {:messages, messages} = Process.info(self(), :messages)
+
+    Enum.any?(messages, fn
+      {:nxvk, _, instructions} ->
+        Enum.any?(instructions, &match?({:cancel, [], [], [[^run]]}, &1))
+
+      _ ->
+        false
+    end)
   end
 
   defp wire(t), do: Encoding.encode(Nx.to_binary(t), t.type)
