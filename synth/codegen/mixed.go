@@ -52,6 +52,10 @@ func CodeFor(in *ops.Instr, types []ops.Type) ops.Code {
 		return code
 	}
 	c := ComputeClass(in, types[Conditions(in.Op.Info()):])
+	if wraps(in, types, c) {
+		code.Sint, code.Uint = "", ""
+		return code
+	}
 	if c.Class() != ops.Signed {
 		return code
 	}
@@ -73,6 +77,22 @@ func CodeFor(in *ops.Instr, types []ops.Type) ops.Code {
 		code.Sint = expr
 	}
 	return code
+}
+
+// wraps reports whether an integer operation would have other results in type c than on the host, which computes with
+// numbers of 64 bits and wraps the result once: some operand has numbers that c has not, and the low bits of a result depend on
+// more than the low bits of the operands. Nx states no such result; where a client does, the host computes it. Literals are
+// taken to be numbers of c.
+func wraps(in *ops.Instr, types []ops.Type, c ops.DType) bool {
+	if !c.IsInteger() || c.Bits() >= 64 || in.Op != ops.Clip && mixedFirst[in.Op] == "" || in.Op.Info().Compare {
+		return false
+	}
+	for i, t := range types {
+		if in.Ins[i].Lit == nil && ops.Merge(c, t.DType) != c {
+			return true
+		}
+	}
+	return false
 }
 
 // signOf is what the sign bit of a number stands for, as clip_mixed takes it.

@@ -1,6 +1,7 @@
 package elementwise_test
 
 import (
+	"errors"
 	"math/big"
 	"testing"
 
@@ -50,6 +51,30 @@ func TestMixedSigns(t *testing.T) {
 					want.N = append(want.N, f(number(ds[0], a).Cmp(number(ds[1], b)), a, b))
 				})
 				synthtest.Same(t, synthtest.Describe(op, x.Typ, y.Typ), synthtest.Run(t, target, synthtest.Instr(op, want.Typ), x, y), want)
+			}
+		}
+	})
+}
+
+// TestWrappingResults holds which integer operations are the host's: those whose operands have numbers that the type of the
+// result has not, where more than their low bits count.
+func TestWrappingResults(t *testing.T) {
+	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
+		for _, c := range []struct {
+			op   ops.Op
+			x, y ops.DType
+			out  ops.DType
+			host bool
+		}{
+			{ops.RightShift, ops.S2, ops.U32, ops.U32, true}, {ops.Max, ops.S8, ops.U16, ops.U16, true},
+			{ops.Quotient, ops.U32, ops.S32, ops.S32, true}, {ops.Pow, ops.S64, ops.S32, ops.S16, true},
+			{ops.RightShift, ops.U8, ops.U32, ops.U32, false}, {ops.Max, ops.S8, ops.S16, ops.S32, false},
+			{ops.Quotient, ops.U32, ops.S32, ops.S64, false}, {ops.Add, ops.S2, ops.U32, ops.U32, false},
+			{ops.BitwiseAnd, ops.S64, ops.S64, ops.U8, false}, {ops.Less, ops.S8, ops.U32, ops.U8, false},
+		} {
+			_, err := synthtest.Lower(t, target, synthtest.Instr(c.op, synthtest.Type(c.out, 8)), synthtest.Type(c.x, 8), synthtest.Type(c.y, 8))
+			if host := errors.Is(err, lowering.ErrUnsupported); host != c.host || err != nil && !host {
+				t.Errorf("%v of %v and %v to %v: %v", c.op, c.x, c.y, c.out, err)
 			}
 		}
 	})
