@@ -171,7 +171,10 @@ func (m *module) convert(from, to scalar.Type, x uint32) uint32 {
 	case kernel.Is64(from) == kernel.Is64(to):
 		return x
 	case cf == colSigned && kernel.Is64(to):
-		return m.emit(opSConvert, typ, x)
+		// Mesa's compiler compares a number wrongly with constants if it sees that its sign was extended: in 22.3 x > 0
+		// holds for all x.
+		flipped := m.emit(opBitwiseXor, m.typ(from), x, m.constant(from, 1<<31))
+		return m.emit(opISub, typ, m.emit(opUConvert, typ, flipped), m.constant(to, 1<<31))
 	}
 	return m.emit(opUConvert, typ, x)
 }

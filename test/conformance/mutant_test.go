@@ -182,6 +182,7 @@ func singular(c *instr, err error) bool {
 var found = []uint64{
 	6730,  // a right shift of s2 by u32 that is stated u32
 	8062,  // a singular system of complex numbers
+	13483, // the sign of an s2 that is stated s64
 	13611, // a transform to integers
 	13869, // one whose result is stated real
 	14287, // a power of complex numbers that is stated whole
