@@ -114,16 +114,16 @@ defmodule NxVulkanGo.Session do
     :erlang.garbage_collect(self(), type: :minor)
     Tracker.sweep_and_wait(session, :routine)
 
-    # What has lived through two collections is garbage of the old heap.
+    # Garbage that has lived through two collections is in the old heap. What is kept is what a full collection leaves.
     if live_bytes(session) > kept + div(growth(budget, kept), 2) do
       :erlang.garbage_collect()
       Tracker.sweep_and_wait(session, :routine)
+      :atomics.put(counters, @kept_bytes, live_bytes(session))
     end
 
     if live_bytes(session) * 4 > budget * 3, do: MemoryPressure.relieve(session)
-    live = live_bytes(session)
-    :atomics.put(counters, @kept_bytes, live)
-    :atomics.put(counters, @check_at, live + growth(budget, live))
+    kept = :atomics.get(counters, @kept_bytes)
+    :atomics.put(counters, @check_at, live_bytes(session) + growth(budget, kept))
   end
 
   defp live_bytes(session), do: :atomics.get(session.counters, @live_bytes)

@@ -61,6 +61,19 @@ defmodule NxVulkanGo.Session.TrackerTest do
     assert length(kept) == 64
   end
 
+  test "garbage of the old heap does not pass for what is kept", c do
+    mb = 1024 * 1024
+    value = fn _ -> Session.new_value(c.session, 64 * mb) end
+
+    for _ <- 1..40 do
+      old = value.(1)
+      for _ <- 1..2, do: :erlang.garbage_collect(self(), type: :minor)
+      assert tuple_size(old) == 3
+      Enum.each(1..7, value)
+      assert div(:atomics.get(c.session.counters, 6), mb) <= 256 + 512 + 64
+    end
+  end
+
   test "a tensor outlives a token that was its slot's before", %{place: place} do
     for _ <- 1..20 do
       gone = for i <- 1..100, do: Nx.tensor([i])
