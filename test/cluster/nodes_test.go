@@ -213,14 +213,18 @@ func TestNodesTwoClients(t *testing.T) {
 			t.Errorf("the error of a client whose peer has gone: %v", a.err)
 		}
 	}
-	two := []*rank{ranks[0], ranks[2]}
-	join(two, "rest")
+	reduceTwo([]*rank{ranks[0], ranks[2]}, "rest", 50, 3)
+}
+
+// reduceTwo has two ranks make a mesh and sum up n numbers, which get ids from one on.
+func reduceTwo(two []*rank, mesh string, id, n int) {
+	join(two, mesh)
 	for i, r := range two {
-		r.upload(50, 3, func(int) float32 { return float32(i + 1) })
-		r.stream(allReduce(51, 3, 50, 2))
+		r.upload(id, n, func(int) float32 { return float32(i + 1) })
+		r.stream(allReduce(id+1, n, id, 2))
 	}
 	for _, r := range two {
-		r.wantAll(51, 3, 3)
+		r.wantAll(id+1, n, 3)
 	}
 }
 
@@ -317,13 +321,8 @@ func endNode(t *testing.T, rng *rand.Rand, signal syscall.Signal, delay time.Dur
 
 // reduceAgain has the ranks that are left make a mesh of their own, and looks that nothing of the one before stays.
 func reduceAgain(t *testing.T, ranks []*rank) {
-	join(ranks, "two")
-	for i, r := range ranks {
-		r.upload(10, 1000, func(int) float32 { return float32(i + 1) })
-		r.stream(allReduce(11, 1000, 10, 2))
-	}
+	reduceTwo(ranks, "two", 10, 1000)
 	for _, r := range ranks {
-		r.wantAll(11, 1000, 3)
 		r.stream(tuple{atom("free"), list(nil), list(nil), list{list{1, 2, 3, 10, 11}}})
 		for end := time.Now().Add(patience); r.held() != 0; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
