@@ -109,7 +109,7 @@ defmodule NxVulkanGo.Backend do
   @before_compile NxVulkanGo.Backend.Callbacks
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.Backend.{Attributes, Eager, Literal, Transfer}
+  alias NxVulkanGo.Backend.{Attributes, Eager, Literal, Pieces, Transfer}
   alias NxVulkanGo.Compiler.Reducer
   alias NxVulkanGo.{Encoding, Fallback, Ops, Options}
   alias NxVulkanGo.Session.Registry
@@ -271,8 +271,9 @@ defmodule NxVulkanGo.Backend do
 
   @impl true
   def slice(out, tensor, starts, lengths, strides) do
-    Literal.run(out, [tensor], starts, fn [tensor], starts ->
-      Nx.BinaryBackend.slice(out, tensor, starts, lengths, strides)
+    Literal.move(out, [tensor], starts, fn [tensor], starts ->
+      Pieces.slice(out, tensor, starts, lengths, strides) ||
+        Nx.BinaryBackend.slice(out, tensor, starts, lengths, strides)
     end) || slice_there(out, tensor, starts, lengths, strides)
   end
 
@@ -284,8 +285,9 @@ defmodule NxVulkanGo.Backend do
 
   @impl true
   def put_slice(out, tensor, starts, slice) do
-    Literal.run(out, [tensor, slice], starts, fn [tensor, slice], starts ->
-      Nx.BinaryBackend.put_slice(out, tensor, starts, slice)
+    Literal.move(out, [tensor, slice], starts, fn [tensor, slice], starts ->
+      Pieces.put_slice(out, tensor, starts, slice) ||
+        Nx.BinaryBackend.put_slice(out, tensor, starts, slice)
     end) || put_slice_there(out, tensor, starts, slice)
   end
 

@@ -9,6 +9,7 @@ defmodule NxVulkanGo.Backend.Eager do
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
+  alias NxVulkanGo.Backend.ReadCache
   alias NxVulkanGo.{Check, Encoding, Options, Session}
   alias NxVulkanGo.Session.Registry
 
@@ -31,6 +32,7 @@ defmodule NxVulkanGo.Backend.Eager do
   defp send_now(op, out, tensors, attrs, session) do
     {operands, context} = encode_operands(tensors, session)
     result = results(op, out, operands, attrs, session, context)
+    ReadCache.note(op, result, tensors)
     # The operands must not be garbage before the instruction has been sent:
     # otherwise their frees could come first.
     Session.keep_alive(tensors)

@@ -10,7 +10,7 @@ defmodule NxVulkanGo.Backend.Literal do
 
   alias Nx.Tensor, as: T
   alias NxVulkanGo.Backend, as: B
-  alias NxVulkanGo.Backend.{Literal, Pointwise, Rows}
+  alias NxVulkanGo.Backend.{Literal, Pieces, Pointwise, ReadCache, Rows}
   alias NxVulkanGo.{Encoding, Options}
 
   # Nx.BinaryBackend takes up to some 40 µs for this many steps, less than a read of the node.
@@ -18,12 +18,14 @@ defmodule NxVulkanGo.Backend.Literal do
 
   # Operations with more steps for an element than `few_steps?/3` counts.
   @remote [:conv, :fft, :ifft, :triangular_solve, :window_scatter_max, :window_scatter_min]
+  # Those that only move elements of their first operand; slices and blocks do so, too.
+  @moves [:gather, :indexed_put]
   @windows [:window_sum, :window_product, :window_max, :window_min]
 
   # Blocks whose default is made of a few operations, and those whose steps are the square of
   # the elements.
-  @blocks [Nx.Block.LogicalNot, Nx.Block.Phase, Nx.Block.AllClose, Nx.Block.Take] ++
-            [Nx.Block.TakeAlongAxis, Nx.Block.TopK]
+  @blocks [Nx.Block.LogicalNot, Nx.Block.Phase, Nx.Block.AllClose, Nx.Block.TopK]
+  @picking [Nx.Block.Take, Nx.Block.TakeAlongAxis]
   @square [Nx.Block.CumulativeSum, Nx.Block.CumulativeProduct] ++
             [Nx.Block.CumulativeMin, Nx.Block.CumulativeMax]
 
@@ -39,11 +41,16 @@ defmodule NxVulkanGo.Backend.Literal do
   def stays?(%T{shape: {}}), do: Options.vm_limit() > 0
   def stays?(%T{shape: shape}), do: Tuple.product(shape) <= Options.vm_limit()
 
-  @doc "Whether an operand is in this VM."
+  @doc "Whether an operand is in this VM and small."
   @spec here?(T.t()) :: boolean
-  def here?(%T{data: %B{id: nil, session: nil}}), do: true
+  def here?(%T{data: %B{id: nil, session: nil}, shape: {}}), do: true
+  def here?(%T{data: %B{id: nil, session: nil}} = tensor), do: stays?(tensor)
   def here?(%T{data: %Nx.BinaryBackend{}} = tensor), do: stays?(tensor)
   def here?(%T{}), do: false
+
+  # A tensor whose elements are known may be larger: see ReadCache.
+  defp known?(%T{data: %B{id: nil, session: nil}}), do: true
+  defp known?(tensor), do: here?(tensor)
 
   @doc """
   Computes an operation by `fun` if its tensors and its `starts`, numbers or scalars, are in this
@@ -60,6 +67,26 @@ defmodule NxVulkanGo.Backend.Literal do
       end)
     end
   end
+
+  @doc """
+  Computes an operation that moves elements of its first tensor, as `run/4` does. That tensor may be one
+  whose elements are known, of any size, and the result has no more of them or stays here.
+  """
+  @spec move(T.t(), [T.t()], [integer | T.t()], ([T.t()], [integer] -> T.t())) :: T.t() | nil
+  def move(out, tensors, starts, fun) do
+    {[first | rest] = tensors, starts} =
+      (tensors ++ starts) |> ReadCache.operands() |> Enum.split(length(tensors))
+
+    scalars = Enum.filter(starts, &is_struct(&1, T))
+
+    if known?(first) and Enum.all?(rest ++ scalars, &here?/1) and moves?(out, first) do
+      compute(out, options(tensors), fn ->
+        fun.(Enum.map(tensors, &operand/1), Enum.map(starts, &number/1))
+      end)
+    end
+  end
+
+  defp moves?(out, first), do: stays?(out) or Nx.size(out) <= Nx.size(first)
 
   defp number(start) when is_integer(start), do: start
   defp number(start), do: Nx.to_number(start)
@@ -119,6 +146,17 @@ defmodule NxVulkanGo.Backend.Literal do
       op in [:reshape, :squeeze] ->
         quote(do: Literal.view(unquote(out), unquote_splicing(tensors)) || unquote(general))
 
+      op in @moves ->
+        there = quote(do: Nx.BinaryBackend.unquote(op)(unquote(out), unquote_splicing(variables)))
+        piece = quote(do: Pieces.unquote(op)(unquote(out), unquote_splicing(variables)))
+        here = if op == :indexed_put, do: quote(do: unquote(piece) || unquote(there)), else: there
+
+        quote do
+          Literal.move(unquote(out), unquote(tensors), [], fn unquote(tensors), [] ->
+            unquote(here)
+          end)
+        end
+
       true ->
         general
     end
@@ -127,9 +165,8 @@ defmodule NxVulkanGo.Backend.Literal do
   @doc "Returns `out` with the elements of a tensor of this VM, or nil if it is not of this VM."
   @spec view(T.t(), T.t()) :: T.t() | nil
   def view(%T{shape: shape} = out, %T{data: %B{literal: elements} = data})
-      when is_binary(elements) do
-    if stays?(out), do: %{out | data: %{data | shape: shape}}
-  end
+      when is_binary(elements),
+      do: %{out | data: %{data | shape: shape}}
 
   def view(_out, _tensor), do: nil
 
@@ -196,14 +233,22 @@ defmodule NxVulkanGo.Backend.Literal do
   """
   @spec block(struct, T.t() | tuple, [term], [T.t()], fun) :: T.t() | tuple | nil
   def block(%module{} = struct, out, args, tensors, fun) do
-    if few_steps_of_block?(module, tensors) and Enum.all?(tensors, &here?/1) and all_stay?(out) do
-      args = for arg <- args, do: if(is_struct(arg, T), do: operand(arg), else: arg)
+    cond do
+      module in @picking ->
+        # Their arguments are tensors.
+        move(out, args, [], fn args, [] -> by_default(struct, args, fun) end)
 
-      compute(out, options(tensors), fn ->
-        Nx.with_default_backend(Nx.BinaryBackend, fn -> apply(fun, [struct | args]) end)
-      end)
+      few_steps_of_block?(module, tensors) and Enum.all?(tensors, &here?/1) and all_stay?(out) ->
+        args = for arg <- args, do: if(is_struct(arg, T), do: operand(arg), else: arg)
+        compute(out, options(tensors), fn -> by_default(struct, args, fun) end)
+
+      true ->
+        nil
     end
   end
+
+  defp by_default(struct, args, fun),
+    do: Nx.with_default_backend(Nx.BinaryBackend, fn -> apply(fun, [struct | args]) end)
 
   defp few_steps_of_block?(module, _tensors) when module in @blocks, do: true
 

@@ -17,9 +17,12 @@ defmodule NxVulkanGo.Backend.Pointwise do
   @comparisons [equal: :==, not_equal: :!=, greater: :>, less: :<] ++
                  [greater_equal: :>=, less_equal: :<=]
   @logic [logical_and: :and, logical_or: :or]
+  @bitwise [bitwise_and: :band, bitwise_or: :bor, bitwise_xor: :bxor]
+  @shifts [left_shift: :bsl, right_shift: :bsr]
+  @most_shift 64
 
   # The types of elements, and those of scalars that they are combined with.
-  @types [f: 32, s: 32, s: 64, u: 8]
+  @types [f: 32, s: 32, s: 64, u: 8, u: 32]
   @scalars [f: 32, f: 64, s: 8, s: 16, s: 32, s: 64, u: 8, u: 16, u: 32, u: 64]
 
   @most_f32 3.4028234663852886e38
@@ -29,7 +32,9 @@ defmodule NxVulkanGo.Backend.Pointwise do
   def ops,
     do:
       Keyword.keys(
-        @arithmetic ++ @division ++ @integer_division ++ @powers ++ @comparisons ++ @logic
+        @arithmetic ++
+          @division ++
+          @integer_division ++ @powers ++ @bitwise ++ @shifts ++ @comparisons ++ @logic
       )
 
   # The pattern of a variable, and the element that it is of a type.
@@ -61,7 +66,7 @@ defmodule NxVulkanGo.Backend.Pointwise do
     for({op, operator} <- @arithmetic, type <- @types, do: {op, operator, type, type}) ++
       for({op, operator} <- @division, type <- @types, do: {op, operator, type, {:f, 32}}) ++
       for(
-        {op, operator} <- @integer_division ++ @powers,
+        {op, operator} <- @integer_division ++ @powers ++ @bitwise ++ @shifts,
         type <- integers,
         do: {op, operator, type, type}
       ) ++
@@ -95,9 +100,16 @@ defmodule NxVulkanGo.Backend.Pointwise do
     [xs, ys] = for name <- [:xs, :ys], do: Macro.var(name, __MODULE__)
 
     value =
-      if Keyword.has_key?(@logic, op),
-        do: {operator, [], [quote(do: unquote(x) != 0), quote(do: unquote(y) != 0)]},
-        else: {operator, [], [x, y]}
+      cond do
+        Keyword.has_key?(@logic, op) ->
+          {operator, [], [quote(do: unquote(x) != 0), quote(do: unquote(y) != 0)]}
+
+        Keyword.has_key?(@bitwise ++ @shifts, op) ->
+          quote(do: :erlang.unquote(operator)(unquote(x), unquote(y)))
+
+        true ->
+          {operator, [], [x, y]}
+      end
 
     {value, fits} =
       cond do
@@ -117,6 +129,7 @@ defmodule NxVulkanGo.Backend.Pointwise do
       cond do
         divides? -> quote(do: unquote(y) != 0)
         op == :pow -> quote(do: unquote(y) in 0..@most_power)
+        Keyword.has_key?(@shifts, op) -> quote(do: unquote(y) in 0..@most_shift)
         true -> true
       end
 

@@ -4,7 +4,7 @@ defmodule NxVulkanGo.Backend.Transfer do
   # device, and errors of operations are raised. And has another device of the server copy them.
 
   alias Nx.Tensor, as: T
-  alias NxVulkanGo.Backend.Eager
+  alias NxVulkanGo.Backend.{Eager, ReadCache}
   alias NxVulkanGo.{Check, Encoding, Error, Session}
 
   @doc "Reads the first elements, at most `limit`, in the format of Nx."
@@ -17,21 +17,24 @@ defmodule NxVulkanGo.Backend.Transfer do
     do: tensor |> wire(limit) |> Encoding.decode(type)
 
   # The first elements, encoded.
-  defp wire(_tensor, 0), do: <<>>
+  defp wire(tensor, limit), do: tensor |> ReadCache.known() |> fetch(limit)
 
-  defp wire(%T{data: %{id: nil, literal: literal, type: type}}, limit) do
+  defp fetch(_tensor, 0), do: <<>>
+
+  defp fetch(%T{data: %{id: nil, literal: literal, type: type}}, limit) do
     if limit >= byte_size(literal),
       do: literal,
       else: binary_part(literal, 0, min(byte_size(literal), limit * Encoding.element_size(type)))
   end
 
-  defp wire(%T{data: %{type: type, shape: shape}} = tensor, limit) do
+  defp fetch(%T{data: %{type: type, shape: shape}} = tensor, limit) do
     size = Tuple.product(shape)
     count = if limit >= size, do: :all, else: limit
     session = Eager.find_session([tensor], [])
     here = here(session, tensor)
     check(session, here)
     data = Session.download(session, here.data.id, count)
+    ReadCache.read(session, here.data)
     Session.keep_alive(here)
     expected = min(limit, size) * Encoding.element_size(type)
 
