@@ -188,7 +188,7 @@ func (w *Writer) apart() error {
 		switch s := &w.job.Sources[i]; {
 		case s.Kind == codegen.FromInside:
 			w.loaded[i] = w.inside(&w.places[i], g)
-		case s.HasView() && !fixed(s):
+		case s.Kind == codegen.FromIndex || s.HasView() && !fixed(s): // an index may be fixed: kernels are shared with those that are not
 			w.loaded[i] = w.fetchEach(i, xs)
 		default:
 			w.point = xs[0]
