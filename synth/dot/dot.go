@@ -127,13 +127,20 @@ type matrix struct {
 
 // AddOperand makes a matrix of operand i, by steps before the product if need be.
 func (d *Builder) AddOperand(in *ops.Instr, types []ops.Type, i int, ax Axes) (matrix, error) {
-	ref := lowering.Ref{Kind: lowering.Operand, Index: i}
-	typ := types[i]
+	return d.addMatrix(lowering.Ref{Kind: lowering.Operand, Index: i}, types[i], in.Ins[i].Lit, ax)
+}
+
+// AddTensor makes a matrix of a tensor of the plan, as AddOperand of an operand.
+func (d *Builder) AddTensor(ref lowering.Ref, typ ops.Type, ax Axes) (matrix, error) {
+	return d.addMatrix(ref, typ, nil, ax)
+}
+
+func (d *Builder) addMatrix(ref lowering.Ref, typ ops.Type, lit *ops.Literal, ax Axes) (matrix, error) {
 	want := d.Wide
 	if d.Operands != ops.Invalid {
 		want = d.Operands
 	}
-	if lit := in.Ins[i].Lit; lit != nil || typ.DType != want {
+	if lit != nil || typ.DType != want {
 		to := d.NewTemp(typ.Shape.Size() * want.Size())
 		if err := d.AddConversion(typ, want, ref, lit, to); err != nil {
 			return matrix{}, err
@@ -169,6 +176,14 @@ func (d *Builder) AddTranspose(from ops.Type, order []int, src, dst lowering.Ref
 	return d.sub(movement.LowerTranspose, &ops.Instr{
 		Op: ops.Transpose, Ins: []ops.Operand{{}}, Attrs: [][]int{order},
 		Outs: []ops.Result{{Type: ops.Type{DType: from.DType, Shape: shape}}},
+	}, from, src, dst)
+}
+
+// AddSlice appends a slice of every stride-th element of each axis from the first on.
+func (d *Builder) AddSlice(from ops.Type, lengths, strides []int, src, dst lowering.Ref) error {
+	return d.sub(movement.LowerSlice, &ops.Instr{
+		Op: ops.Slice, Ins: []ops.Operand{{}}, Attrs: [][]int{make([]int, len(lengths)), lengths, strides},
+		Outs: []ops.Result{{Type: ops.Type{DType: from.DType, Shape: lengths}}},
 	}, from, src, dst)
 }
 

@@ -37,6 +37,9 @@ var convolutions = []convolution{
 	// one point
 	{input: shape(3, 8, 6, 6), kernel: shape(16, 8, 1, 1)},
 	{input: shape(3, 8, 6, 6), kernel: shape(16, 8, 1, 1), strides: []int{2, 2}},
+	// Filters of one element that leave elements out, with sums that a product shares out.
+	{input: shape(2, 300, 9), kernel: shape(70, 300, 1), strides: []int{2}},
+	{input: shape(1, 257, 4, 7), kernel: shape(9, 257, 1, 1), strides: []int{3, 1}, pads: []int{0, 0, 0, -2}},
 	{input: shape(3, 6, 5, 8), kernel: shape(16, 8, 1, 1), in: []int{0, 3, 1, 2}, out: []int{0, 3, 1, 2}},
 	{input: shape(3, 6, 8, 5), kernel: shape(8, 16, 1, 1), in: []int{0, 2, 1, 3}, filter: []int{1, 0, 2, 3}, out: []int{2, 0, 3, 1}},
 	// groups
