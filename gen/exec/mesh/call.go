@@ -117,9 +117,10 @@ func (c *call) fail(err error, after *actions) {
 	}
 }
 
-// tell has the Executor of a rank run f, or gone where it has ended.
+// tell has the Executor of a rank run f, or gone where it has ended, in the order of the calls.
 func (m member) tell(after *actions, f, gone func()) {
-	after.add(func() { m.place.run(f, gone) })
+	m.place.told.add(func() { m.place.run(f, gone) })
+	after.add(m.place.told.tell)
 }
 
 // begin begins what all ranks have entered.

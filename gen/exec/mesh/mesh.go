@@ -49,6 +49,7 @@ type Place struct {
 	size int
 	run  func(f, gone func()) // has the Executor of the session run f, or gone, on any goroutine, where it has ended
 	turn uint64               // eager collectives so far
+	told line
 }
 
 // Join gives a session a rank of a mesh, which the first session of an id begins. nodes has the node of each rank; it is
@@ -166,6 +167,42 @@ func (ms *Meshes) Count() int {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	return len(ms.list)
+}
+
+// line has a rank told what happens in the order in which it happens. That is known with the lock of the meshes and told
+// without it, and two goroutines may do so at once.
+type line struct {
+	mu      sync.Mutex
+	waiting []func()
+	telling bool
+}
+
+// add is called with the lock of the meshes; tell comes after it, without.
+func (l *line) add(f func()) {
+	l.mu.Lock()
+	l.waiting = append(l.waiting, f)
+	l.mu.Unlock()
+}
+
+// tell runs what waits, unless another goroutine does so, which then runs all of it.
+func (l *line) tell() {
+	l.mu.Lock()
+	if l.telling {
+		l.mu.Unlock()
+		return
+	}
+	l.telling = true
+	for len(l.waiting) > 0 {
+		list := l.waiting
+		l.waiting = nil
+		l.mu.Unlock()
+		for _, f := range list {
+			f()
+		}
+		l.mu.Lock()
+	}
+	l.telling = false
+	l.mu.Unlock()
 }
 
 // actions are done without the lock: they may run on the goroutine of the caller.

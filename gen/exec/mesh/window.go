@@ -3,7 +3,6 @@ package mesh
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"nxvk/gen/exec/mesh/schedule"
 	"nxvk/ops"
@@ -44,40 +43,6 @@ type exchange struct {
 	opening  int   // ranks that are not ready
 	given    []int // by place: steps
 	done     []int
-	lines    []line // by place
-}
-
-// line has the steps of a rank begin in the order in which they were given: two goroutines may give some at once, and act on
-// it without the lock of the meshes.
-type line struct {
-	mu       sync.Mutex
-	waiting  []func()
-	draining bool
-}
-
-// add is called with the lock of the meshes, drain without.
-func (l *line) add(f func()) {
-	l.mu.Lock()
-	l.waiting = append(l.waiting, f)
-	l.mu.Unlock()
-}
-
-// drain begins what waits, unless somebody else does, who then begins all of it.
-func (l *line) drain() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.draining {
-		return
-	}
-	l.draining = true
-	for len(l.waiting) > 0 {
-		f := l.waiting[0]
-		l.waiting = l.waiting[1:]
-		l.mu.Unlock()
-		f()
-		l.mu.Lock()
-	}
-	l.draining = false
 }
 
 // share returns the exchange that a call is; nil where the host passes its chunks on: where there are few bytes, which
@@ -103,8 +68,7 @@ func (c *call) share() *exchange {
 		return nil
 	}
 	n := len(c.group)
-	return &exchange{call: c, window: w, schedule: s, opening: n, given: make([]int, n), done: make([]int, n),
-		lines: make([]line, n)}
+	return &exchange{call: c, window: w, schedule: s, opening: n, given: make([]int, n), done: make([]int, n)}
 }
 
 // window returns the window of a group.
@@ -246,10 +210,7 @@ func (x *exchange) give(i int, after *actions) {
 		return
 	}
 	m := x.call.parties[i]
-	x.lines[i].add(func() {
-		m.place.run(func() { m.device.Step(list, last, func(err error) { x.stepped(i, err) }) }, func() { x.gone(i) })
-	})
-	after.add(x.lines[i].drain)
+	m.tell(after, func() { m.device.Step(list, last, func(err error) { x.stepped(i, err) }) }, func() { x.gone(i) })
 }
 
 // stepped notes that a rank has completed a step. The device completes them in order. An error of the last ones is in
