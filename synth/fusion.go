@@ -90,10 +90,11 @@ func findFolded(r *ops.Region, eval graph.Eval, t *Target, find func(*ops.Region
 	return r
 }
 
-// InlineAttention is a region in which attention that it states is its instructions.
-func InlineAttention(r *ops.Region) *ops.Region {
+// Divisible is a region that says the same by instructions of which the rules of package spmd divide more: attention that it
+// states is its instructions, and what is in rows at indices is found by comparisons, whatever the device.
+func Divisible(r *ops.Region) *ops.Region {
 	r, _ = attention.Inline(r)
-	return r
+	return graph.Compare(r)
 }
 
 // StateAttention is a region in which attention that it states is one instruction where a kernel of the device

@@ -45,7 +45,7 @@ func (d *Device) CopyStream(queue int) *Stream {
 
 // Siblings returns three streams, two of CopyStream for either direction of the bus and one of little work for kernels
 // that takes no turns with other streams. What they do with the same memory the caller orders: batches of one of them
-// do not come after those of the others.
+// do not come after those of the others. The caller submits what they have recorded before another stream uses that memory.
 func (d *Device) Siblings() (down, up, compute *Stream) {
 	family := new(submit.Family)
 	down, up, compute = d.CopyStream(0), d.CopyStream(1), d.stream(d.queue.NewAsideFlow())

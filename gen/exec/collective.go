@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 
 	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/exec/exchange"
@@ -170,6 +171,9 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 			return wait
 		}
 		if x.err == nil {
+			x.err = x.keep()
+		}
+		if x.err == nil {
 			x.enter()
 			return queue.ForMesh
 		}
@@ -201,11 +205,33 @@ func (x *collective) bring(q *Queue) (wait queue.Wait, err error) {
 func (x *collective) enter() {
 	v := store.Value{Type: x.typ, Mem: x.arg}
 	x.sender = x.sharing.newSender(v)
-	if sh := x.sharing; sh.exchanges && x.feed != nil && x.arg.Dev != nil {
+	if sh := x.sharing; x.onDevice() {
 		x.rank = exchange.NewRank(exchange.Config{Device: sh.dev, Feeds: sh.feeds, Kernels: sh.kernels, Post: sh.cfg.Post, Error: sh.feeds.Error},
 			&x.in.Instr, x.typ, x.arg.Dev, x.mem.Dev)
 	}
 	x.entry = x.round.Enter(x.seq, &x.in.Instr, x.typ, x, nil)
+}
+
+// onDevice reports whether devices may exchange the operand.
+func (x *collective) onDevice() bool { return x.sharing.exchanges && x.feed != nil && x.arg.Dev != nil }
+
+// keep copies what the rank keeps of its operand. Then the device begins with what makes the operand: an exchange waits for that,
+// and not for what the session has the device do from now on.
+func (x *collective) keep() error {
+	if !x.onDevice() || x.typ.Bytes() <= mesh.HostBytes || len(x.in.Attrs[0]) == 0 {
+		return nil
+	}
+	f, group := x.sharing.feed(x.owner), x.in.Attrs[0]
+	at := slices.Index(group, x.round.Rank())
+	if c, ok := schedule.Kept(x.in.Op, len(group), at, x.typ.Bytes()); ok && at >= 0 {
+		to, from := vulkan.Arg{Buffer: x.mem.Dev, Offset: c.To[0].Offset}, vulkan.Arg{Buffer: x.arg.Dev, Offset: c.From[0].Offset}
+		if err := f.Stream().Copy(to, from, c.Bytes); err != nil {
+			return x.sharing.feeds.Error(err)
+		}
+		f.Note()
+	}
+	f.Flush()
+	return nil
 }
 
 // tell tells the other ranks of an error.

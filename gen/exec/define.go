@@ -78,7 +78,7 @@ func newProgram(r *ops.Region, share *shard.Share, broken error, eval graph.Eval
 	if _, err := r.CheckProgram(); err != nil {
 		return program.New(r, &wire.Fault{Kind: wire.BadArgument, Err: err}, eval, t)
 	}
-	part, err := spmd.Partition(synth.InlineAttention(r), share)
+	part, err := spmd.Partition(synth.Divisible(r), share)
 	if err != nil {
 		return program.New(r, &wire.Fault{Kind: wire.BadArgument, Err: err}, eval, t)
 	}

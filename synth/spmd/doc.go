@@ -7,7 +7,7 @@
 // instruction is carried out on the parts. A factor of operands alone is contracted: an all_reduce follows. An
 // operation without a rule is carried out whole on every rank.
 //
-// Then the instructions are ordered (order.go): reductions begin as early as they can, small ones together, and their
+// Then the instructions are ordered (order.go): reductions begin as early as they can, several together (bucket.go), and their
 // readers come late.
 //
 // Values of operations without a split reduction have the bits of the whole program.

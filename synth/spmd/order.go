@@ -1,7 +1,7 @@
 package spmd
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
 	"nxvk/ops"
@@ -11,22 +11,32 @@ import (
 // updates a parameter right behind the reduction of its gradient, and would wait there before the rest of the
 // gradients is computed. So every reduction begins as soon as its operand is there, and what needs it comes after all
 // that later reductions of the same level need. The level of an instruction is how many reductions lie one behind the
-// other before it. An instruction that no reduction needs comes last, any other right before what needs it first.
+// other before it. An instruction that no reduction needs comes last, any other right before what needs it first. An all_gather
+// of what the program computes counts as a reduction here.
 //
-// Then small reductions of a level are joined into buckets, as in PyTorch's DistributedDataParallel (Li et al. 2020):
-// each of them would cost as much as a few hundred kilobytes. All ranks have the same order, since
-// it depends on the program alone.
+// All ranks have the same order, since it depends on the program alone.
 
-const (
-	// bucketBytes is from how much on a bucket is reduced while others are still computed.
-	bucketBytes = 4 << 20
-	// smallBytes is how much a reduction has at most to be joined to others.
-	smallBytes = 1 << 20
-)
-
-// isReduction reports whether an instruction begins a level: other collectives stay where they are needed, so that not
-// all parts of others are there at once.
+// isReduction reports whether an instruction combines what ranks have.
 func isReduction(in *ops.Instr) bool { return in.Op == ops.AllReduce || in.Op == ops.ReduceScatter }
+
+// leads lists the instructions that begin a level: reductions, and gathers of what is computed or little. Large parts of parameters
+// are gathered where they are needed, so that not all of them are there at once.
+func leads(r *ops.Region) []bool {
+	list, given := make([]bool, len(r.Body)), make(map[ops.ID]bool)
+	for _, p := range r.Params {
+		given[p.ID] = true
+	}
+	for i := range r.Body {
+		in := &r.Body[i]
+		moved := in.Op.Info().Kind == ops.Movement || in.Op == ops.AsType || in.Op == ops.AllGather
+		eachUse(in, func(id ops.ID) { moved = moved && given[id] })
+		for _, o := range in.Outs {
+			given[o.ID] = moved
+		}
+		list[i] = isReduction(in) || in.Op == ops.AllGather && (!moved || in.Outs[0].Type.Bytes() <= littleBytes)
+	}
+	return list
+}
 
 // overlap orders the body of a program.
 func (e *emitter) overlap(r *ops.Region) {
@@ -40,13 +50,13 @@ func (e *emitter) overlap(r *ops.Region) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return levels[a] - levels[b] })
 	e.body = nil
-	w := &writer{emitter: e, parts: make(map[ops.ID][2]ops.Instr)}
+	w := &writer{emitter: e, parts: make(map[ops.ID][]ops.Instr)}
 	for at := 0; at < len(order); {
 		end := at
 		for end < len(order) && levels[order[end]] == levels[order[at]] {
 			end++
 		}
-		w.level(r.Body, order[at:end])
+		w.level(r.Body, early(r, order[at:end]))
 		at = end
 	}
 	for _, o := range r.Values {
@@ -57,35 +67,16 @@ func (e *emitter) overlap(r *ops.Region) {
 	r.Body = e.body
 }
 
-// writer writes the instructions in their order.
-type writer struct {
-	*emitter
-	parts map[ops.ID][2]ops.Instr // of buckets, that are yet to be taken: whoever takes one waits for its bucket
-}
-
-// write writes an instruction behind the parts of buckets that it needs.
-func (w *writer) write(in ops.Instr) {
-	eachUse(&in, w.part)
-	w.body = append(w.body, in)
-}
-
-// part takes a part of a bucket, unless it is there.
-func (w *writer) part(id ops.ID) {
-	if p, ok := w.parts[id]; ok {
-		delete(w.parts, id)
-		w.body = append(w.body, p[0], p[1])
-	}
-}
-
 // levelsOf finds the level at which each instruction is carried out.
 func levelsOf(r *ops.Region) []int {
 	levels, made := make([]int, len(r.Body)), make(map[ops.ID]int)
+	first := leads(r)
 	last := 0
 	for i := range r.Body {
 		in := &r.Body[i]
 		eachUse(in, func(id ops.ID) { levels[i] = max(levels[i], made[id]) })
 		out := levels[i]
-		if isReduction(in) {
+		if first[i] {
 			out++
 		}
 		for _, o := range in.Outs {
@@ -96,7 +87,7 @@ func levelsOf(r *ops.Region) []int {
 	needed := make(map[ops.ID]int) // at which level first
 	for i := len(r.Body) - 1; i >= 0; i-- {
 		in := &r.Body[i]
-		if !isReduction(in) {
+		if !first[i] {
 			at := last + 1
 			for _, o := range in.Outs {
 				if n, ok := needed[o.ID]; ok {
@@ -134,73 +125,51 @@ func eachUse(in *ops.Instr, f func(ops.ID)) {
 	}
 }
 
-// bucket is reductions that are joined.
-type bucket struct {
-	members []ops.Instr
-	bytes   int
-}
-
-// level writes the instructions of a level, whose reductions nothing in it needs.
-func (w *writer) level(body []ops.Instr, order []int) {
-	left := make(map[string]int) // reductions of a kind that may be joined
-	for _, i := range order {
-		if key := kindOf(&body[i]); key != "" {
-			left[key]++
+// early is the instructions of a level with its reductions, and what is computed for these alone, right behind what they read: the
+// gradient of a parameter may be written far behind the values that it is made of.
+func early(r *ops.Region, order []int) []int {
+	places := make(map[ops.ID]int) // of what the level makes
+	for at, i := range order {
+		for _, o := range r.Body[i].Outs {
+			places[o.ID] = at
 		}
 	}
-	open := make(map[string]*bucket)
-	for _, i := range order {
-		in := body[i]
-		key := kindOf(&in)
-		if key == "" {
-			w.write(in)
-			continue
-		}
-		b := open[key]
-		if b == nil {
-			b = &bucket{}
-			open[key] = b
-		}
-		b.members = append(b.members, in)
-		b.bytes += in.Outs[0].Type.Bytes()
-		if left[key]--; left[key] == 0 || b.bytes >= bucketBytes {
-			w.reduce(b.members)
-			delete(open, key)
+	movable := make([]bool, len(order))
+	for at, i := range order {
+		movable[at] = isReduction(&r.Body[i]) || len(r.Body[i].Outs) > 0
+	}
+	stays := func(id ops.ID) {
+		if at, ok := places[id]; ok && !isReduction(&r.Body[order[at]]) {
+			movable[at] = false
 		}
 	}
-}
-
-// kindOf is what reductions that are joined have in common; empty where one stays alone.
-func kindOf(in *ops.Instr) string {
-	if in.Op != ops.AllReduce || in.Outs[0].Type.Bytes() > smallBytes || in.Ins[0].Lit != nil {
-		return ""
+	inLevel := make(map[int]int) // places by instruction
+	for at, i := range order {
+		inLevel[i] = at
 	}
-	return fmt.Sprint(in.Attrs, in.Outs[0].Type.DType)
-}
-
-// reduce writes reductions as one.
-func (w *writer) reduce(list []ops.Instr) {
-	if len(list) == 1 {
-		w.write(list[0])
-		return
+	for _, o := range r.Values {
+		stays(o.ID)
 	}
-	all := ops.Type{DType: list[0].Outs[0].Type.DType, Shape: ops.Shape{0}}
-	var flat []ops.Operand
-	for _, in := range list {
-		eachUse(&in, w.part)
-		n := in.Outs[0].Type.Size()
-		flat = append(flat, w.add(ops.Reshape, ops.Type{DType: all.DType, Shape: ops.Shape{n}}, nil, in.Ins[0]))
-		all.Shape[0] += n
-	}
-	sum := w.add(ops.AllReduce, all, list[0].Attrs, w.add(ops.Concatenate, all, [][]int{{0}}, flat...))
-	at := 0
-	for _, in := range list {
-		*w.last++
-		part := ops.Result{ID: *w.last, Type: ops.Type{DType: all.DType, Shape: ops.Shape{in.Outs[0].Type.Size()}}}
-		w.parts[in.Outs[0].ID] = [2]ops.Instr{
-			{Op: ops.Slice, Ins: []ops.Operand{sum}, Attrs: [][]int{{at}, {part.Type.Size()}, {1}}, Outs: []ops.Result{part}},
-			{Op: ops.Reshape, Ins: []ops.Operand{{ID: part.ID}}, Outs: in.Outs},
+	for i := len(r.Body) - 1; i >= 0; i-- {
+		if at, ok := inLevel[i]; !ok || !movable[at] {
+			eachUse(&r.Body[i], stays)
 		}
-		at += part.Type.Size()
 	}
+	behind := make([]int, len(order)) // the place that an instruction comes behind
+	for at, i := range order {
+		if behind[at] = at; movable[at] {
+			behind[at] = -1
+			eachUse(&r.Body[i], func(id ops.ID) {
+				if p, ok := places[id]; ok {
+					behind[at] = max(behind[at], behind[p])
+				}
+			})
+		}
+	}
+	list := ops.AllAxes(len(order))
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(behind[a], behind[b]), cmp.Compare(a, b)) })
+	for k, at := range list {
+		list[k] = order[at]
+	}
+	return list
 }

@@ -14,8 +14,9 @@ import (
 
 // layers is a step of training as a client writes it, result by result: h grows by layers of drawn widths, and each
 // parameter is updated right behind its gradient. The gradient of layer k needs those of the layers behind it, as a
-// backward pass does. The parameters are the batch and the layers.
-func layers(rows int, widths []int) *ops.Region {
+// backward pass does. The parameters are the batch and the layers. With late, the gradients of the layers are written when all
+// that they are made of is there.
+func layers(rows int, widths []int, late bool) *ops.Region {
 	r := &ops.Region{}
 	last := ops.ID(0)
 	t := func(dims ...int) ops.Type { return ops.Type{DType: ops.F32, Shape: dims} }
@@ -39,14 +40,22 @@ func layers(rows int, widths []int) *ops.Region {
 		inputs = append(inputs, h)
 		h = add(ops.Dot, t(rows, widths[k+1]), [][]int{{1}, {}, {0}, {}}, h, w)
 	}
-	g := h
-	for k := len(weights) - 1; k >= 0; k-- {
+	outer := []ops.Operand{h} // gradients, of what the layers give, the last one first
+	update := func(k int) {
 		wide := t(widths[k], widths[k+1])
-		d := add(ops.Dot, wide, [][]int{{0}, {}, {0}, {}}, inputs[k], g)
+		d := add(ops.Dot, wide, [][]int{{0}, {}, {0}, {}}, inputs[k], outer[len(weights)-1-k])
 		r.Values = append(r.Values, add(ops.Subtract, wide, nil, weights[k], d))
-		if k > 0 {
-			g = add(ops.Dot, t(rows, widths[k]), [][]int{{1}, {}, {1}, {}}, g, weights[k])
+	}
+	for k := len(weights) - 1; k >= 0; k-- {
+		if !late {
+			update(k)
 		}
+		if k > 0 {
+			outer = append(outer, add(ops.Dot, t(rows, widths[k]), [][]int{{1}, {}, {1}, {}}, outer[len(outer)-1], weights[k]))
+		}
+	}
+	for k := len(weights) - 1; late && k >= 0; k-- {
+		update(k)
 	}
 	return r
 }
@@ -63,54 +72,73 @@ func share(r *ops.Region, ranks int) *shard.Share {
 	return p
 }
 
-// TestOverlap: all gradients are reduced before the first of them is needed, each as soon as it is there; small ones
-// are joined, large ones are not.
+// TestOverlap: all gradients are reduced before the first of them is needed, each as soon as what it is made of is there; small ones
+// are joined, large ones are not. Two ranks gather what is not little.
 func TestOverlap(t *testing.T) {
 	for _, c := range []struct {
 		widths []int
 		want   int // reductions
 	}{
 		{[]int{8, 8, 8, 8, 8}, 1},
-		{[]int{640, 640, 640}, 2},           // of 1.6 MB each
-		{[]int{512, 512, 512, 512, 512}, 1}, // four of 1 MiB are a bucket
-		{slices.Repeat([]int{512}, 11), 3},  // ten
-		{[]int{8, 640, 640, 8, 8, 640}, 2},  // the large one begins at once
-		{slices.Repeat([]int{700}, 6), 5},
+		{[]int{2100, 2100, 2100}, 2},             // of 18 MB each
+		{[]int{2048, 2048, 2048, 2048, 2048}, 2}, // two of 16 MiB are a bucket
+		{slices.Repeat([]int{1024}, 11), 2},      // ten, of which eight are one
+		{[]int{8, 2100, 2100, 8, 8, 2100}, 2},    // the large one begins at once
+		{slices.Repeat([]int{2100}, 6), 5},
 	} {
-		got, err := Partition(layers(4, c.widths), share(layers(4, c.widths), 2))
-		if err != nil {
-			t.Fatal(err)
+		for _, ranks := range []int{2, 3} {
+			t.Run(fmt.Sprint(c.widths, " ", ranks), func(t *testing.T) {
+				checkOverlap(t, layers(12, c.widths, false), ranks, c.want, 3*len(c.widths)-4)
+				checkOverlap(t, layers(12, c.widths, true), ranks, c.want, 3*len(c.widths)-4)
+			})
 		}
-		if _, err := got.Region.CheckProgram(); err != nil {
-			t.Fatal(err)
-		}
-		made := make(map[ops.ID]bool) // by reductions, or of what they made
-		dots, reductions, needed := 0, 0, 0
-		for i := range got.Region.Body {
-			in := &got.Region.Body[i]
-			of := false
-			eachUse(in, func(id ops.ID) { of = of || made[id] })
-			switch {
-			case of:
-				needed++
-			case in.Op == ops.AllReduce:
-				reductions++
-				if needed > 0 {
-					t.Errorf("%v: a reduction comes after something that needs another one", c.widths)
-				}
-			case in.Op == ops.Dot:
-				dots++
-				if needed > 0 {
-					t.Errorf("%v: a gradient is computed after something that needs a reduction", c.widths)
-				}
+	}
+}
+
+func checkOverlap(t *testing.T, r *ops.Region, ranks, want, wantDots int) {
+	got, err := Partition(r, share(r, ranks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := got.Region.CheckProgram(); err != nil {
+		t.Fatal(err)
+	}
+	made := make(map[ops.ID]bool) // by reductions, or of what they made
+	dots, reductions, needed, reduced := 0, 0, 0, 0
+	for i := range got.Region.Body {
+		in := &got.Region.Body[i]
+		of, reduces := false, in.Op == ops.AllReduce || in.Op == ops.AllGather
+		eachUse(in, func(id ops.ID) { of = of || made[id] })
+		switch {
+		case of:
+			needed++
+		case reduces:
+			reductions++
+			if needed > 0 {
+				t.Error("a reduction comes after something that needs another one")
 			}
-			for _, o := range in.Outs {
-				made[o.ID] = of || in.Op == ops.AllReduce
+			gathers := ranks == 2 && in.Ins[0].Lit == nil && in.Outs[0].Type.Bytes() > 2*littleBytes
+			if gathers != (in.Op == ops.AllGather) {
+				t.Errorf("%d ranks %v %v", ranks, in.Op, in.Outs[0].Type)
+			}
+		case in.Op == ops.Dot:
+			dots++
+			if reductions > 0 {
+				reduced++
+			}
+			if needed > 0 {
+				t.Error("a gradient is computed after something that needs a reduction")
 			}
 		}
-		if reductions != c.want || dots != 3*len(c.widths)-4 {
-			t.Errorf("%v: %d reductions, want %d; %d products", c.widths, reductions, c.want, dots)
+		for _, o := range in.Outs {
+			made[o.ID] = of || reduces
 		}
+	}
+	if reductions != want || dots != wantDots {
+		t.Errorf("%d reductions, want %d; %d products", reductions, want, dots)
+	}
+	if want > 2 && reduced == 0 {
+		t.Error("no reduction begins before the last product")
 	}
 }
 
@@ -122,7 +150,10 @@ func TestOverlapValues(t *testing.T) {
 		for range 1 + rng.IntN(6) {
 			widths = append(widths, []int{1, 2, 6, 12}[rng.IntN(4)])
 		}
-		r := layers(12, widths)
+		if seed%4 == 0 { // a gradient that two ranks gather, in numbers that are exact
+			widths = []int{120 + 6*rng.IntN(20), 140 + 6*rng.IntN(20)}
+		}
+		r := layers(12, widths, seed%2 == 1)
 		var args []fallback.Value
 		for _, p := range r.Params {
 			args = append(args, fallback.Value{Type: p.Type, Data: draw.Whole(rng, p.Type)})

@@ -34,9 +34,9 @@ func (c *Recording) Use(r *Region) {
 	c.used = append(c.used, r)
 }
 
-// flushOther submits what another recording has recorded with a region.
+// flushOther submits what another recording has recorded with a region, unless somebody else orders what both do with it.
 func (c *Recording) flushOther(r *Region) {
-	if other := r.user.Load(); other != nil && other != c {
+	if other := r.user.Load(); other != nil && other != c && !other.flow.Sibling(c.flow) {
 		other.flush()
 	}
 }

@@ -52,6 +52,9 @@ func (p *Place) Begin(named uint64) *Round {
 	return r
 }
 
+// Rank returns the rank whose part it is.
+func (r *Round) Rank() int { return r.place.rank }
+
 // meeting returns the round of all ranks.
 func (m *mesh) meeting(key roundKey) *meeting {
 	mt := m.rounds[key]

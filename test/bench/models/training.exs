@@ -26,7 +26,8 @@
 #     --runs       10         timed runs; the median counts
 #     --warm       20         seconds of runs before them: meanwhile the fusions of the step are compiled
 #     --no-donate             keeps the state of before
-#     --explain               prints how a GPU would carry the step out instead, and runs nothing
+#     --explain               prints how a GPU would carry the step out instead, and runs nothing; with
+#                             devices the part of one of them
 #     --profile               prints the parts of a step with the time that each takes on the device,
 #                             apart from the others, and runs no step
 #     --top        20         how many kinds of parts these two list, the costliest first
@@ -307,7 +308,7 @@ defmodule Training do
 
   defp explain(o, init, step) do
     args = traced_args(o, init)
-    %{parts: parts} = NxVulkanGo.explain(step, args, target: :gpu)
+    %{parts: parts} = NxVulkanGo.explain(step, args, [target: :gpu] ++ divided(o))
     params = bytes(List.to_tuple(args))
     kernels = Enum.flat_map(parts, & &1.kernels)
     report(parts, &sum(&1.kernels, fn k -> k.seconds end), o.top)
@@ -325,11 +326,18 @@ defmodule Training do
   end
 
   defp profile(o, init, step) do
-    %{parts: parts} = NxVulkanGo.explain(step, traced_args(o, init), profile: true)
+    args = traced_args(o, init)
+    %{parts: parts} = NxVulkanGo.explain(step, args, [profile: true] ++ divided(o))
     measured = Enum.filter(parts, & &1.measured)
     report(measured, & &1.measured, o.top)
     line(o, %{parts: length(measured), ms: 1000 * sum(measured, & &1.measured)})
   end
+
+  # How data_parallel divides the data and the state, of which the arguments have the part of one device.
+  defp divided(%{devices: 1}), do: []
+
+  defp divided(o),
+    do: [mesh: %Nx.Mesh{name: "data", shape: {o.devices}}, input_shardings: [%{0 => [0]}, %{}]]
 
   defp traced_args(o, init) do
     data = traced(fn -> data(o) end, [])

@@ -14,6 +14,8 @@
 // Two devices of one kind need no division: each shares its operand and combines both itself, with the same bits (Swapped, or
 // Direct for little). As many bytes cross the bus, in two phases in place of three.
 //
+// What a rank keeps of its operand (Kept) is copied before the first step.
+//
 // The last steps of a schedule read what others have shared. So no rank needs another one that has been given its
 // last steps.
 //

@@ -16,7 +16,7 @@ const (
 	leastChunk, mostChunk = 512 << 10, 8 << 20
 	few                   = 3
 	// chunks is how many there are between these bounds.
-	chunks = 16
+	chunks = 8
 )
 
 // Memory is a place of bytes.
@@ -92,6 +92,22 @@ func Best(op ops.Op, ranks, bytes int, alike bool) Options {
 	return Options{}
 }
 
+// Kept is the copy by which the rank at a place of the group has in its result what it keeps of its operand; it reports false where
+// there is none. No step does that: a kernel copies within the memory of a device many times as fast as a queue for copies.
+func Kept(op ops.Op, ranks, at, bytes int) (c Command, ok bool) {
+	part := bytes / ranks
+	switch {
+	case bytes == 0:
+	case op == ops.AllGather:
+		return Command{From: []Ref{{Operand, 0}}, To: []Ref{{Result, at * bytes}}, Bytes: bytes}, true
+	case op == ops.CollectiveBroadcast && at == 0:
+		return Command{From: []Ref{{Operand, 0}}, To: []Ref{{Result, 0}}, Bytes: bytes}, true
+	case op == ops.AllToAll && part > 0:
+		return Command{From: []Ref{{Operand, at * part}}, To: []Ref{{Result, at * part}}, Bytes: part}, true
+	}
+	return Command{}, false
+}
+
 // Schedule is a collective of a group.
 type Schedule struct {
 	op     ops.Op
@@ -130,7 +146,7 @@ func New(op ops.Op, ranks, bytes int, o Options) (*Schedule, bool) {
 			return nil, false
 		}
 	case ops.AllToAll:
-		s.phases = []phase{(*Schedule).exchange, (*Schedule).collect}
+		s.phases = []phase{(*Schedule).scatter, (*Schedule).collect}
 	case ops.AllGather:
 		s.part, share = bytes, 1
 		s.phases = []phase{(*Schedule).publish, (*Schedule).gather}
@@ -279,8 +295,7 @@ func (s *Schedule) gather(at, slot, off int) (list []Command) {
 
 // publish shares what this rank has.
 func (s *Schedule) publish(at, slot, off int) []Command {
-	n := s.length(at, off)
-	return copyTo(copyTo(nil, n, Ref{Operand, off}, s.whole(slot, at)), n, Ref{Operand, off}, Ref{Result, at*s.part + off})
+	return copyTo(nil, s.length(at, off), Ref{Operand, off}, s.whole(slot, at))
 }
 
 // announce has the first rank share what it has.
@@ -288,8 +303,7 @@ func (s *Schedule) announce(at, slot, off int) []Command {
 	if at > 0 {
 		return nil
 	}
-	n := s.length(0, off)
-	return copyTo(copyTo(nil, n, Ref{Operand, off}, s.whole(slot, 0)), n, Ref{Operand, off}, Ref{Result, off})
+	return copyTo(nil, s.length(0, off), Ref{Operand, off}, s.whole(slot, 0))
 }
 
 // take takes what the first rank has.
@@ -298,12 +312,6 @@ func (s *Schedule) take(at, slot, off int) []Command {
 		return nil
 	}
 	return copyTo(nil, s.length(0, off), s.whole(slot, 0), Ref{Result, off})
-}
-
-// exchange shares the parts of the other ranks, and keeps its own.
-func (s *Schedule) exchange(at, slot, off int) []Command {
-	own := at*s.part + off
-	return copyTo(s.scatter(at, slot, off), s.length(at, off), Ref{Operand, own}, Ref{Result, own})
 }
 
 // collect takes what the other ranks have for this one.

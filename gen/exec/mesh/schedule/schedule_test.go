@@ -156,6 +156,9 @@ func TestSchedules(t *testing.T) {
 				for i := range r.operand {
 					r.operand[i] = byte(rng.Uint32())
 				}
+				if c, ok := Kept(op, n, len(sim.ranks), bytes); ok {
+					sim.run(r, c)
+				}
 				sim.ranks = append(sim.ranks, r)
 			}
 			for slices.ContainsFunc(sim.ranks, func(r *rank) bool { return r.done < s.Steps() }) {
