@@ -56,6 +56,9 @@ type operand struct {
 	direct bool
 }
 
+// OnHardware reports whether matrix hardware carries out the convolution.
+func (c *Convolution) OnHardware() bool { return c.onHardware() != nil }
+
 // onHardware describes the convolution for matrix hardware; nil where that does not take it.
 func (c *Convolution) onHardware() *hardware {
 	typ := c.operands(c.filters, strided.Product(c.places()))

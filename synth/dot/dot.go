@@ -77,6 +77,16 @@ func Lower(in *ops.Instr, types []ops.Type, t *lowering.Target, after Epilogue) 
 	return d.Plan, d.AddResult(plan, err, a.Ref, b.Ref)
 }
 
+// OnHardware reports whether matrix hardware carries out a product.
+func OnHardware(in *ops.Instr, types []ops.Type, t *lowering.Target) bool {
+	wide := in.Outs[0].Type.DType.Wide()
+	if wide.IsComplex() || Supported(wide, types, t) != nil {
+		return false
+	}
+	left, right, k := pairAxes(types[0].Shape, types[1].Shape, in.Attrs)
+	return matrixOperands(types, wide, left.free(), right.free(), k, left.batches(), t) != ops.Invalid
+}
+
 // Supported returns an error if the device cannot sum products in a type.
 func Supported(wide ops.DType, types []ops.Type, t *lowering.Target) error {
 	switch {

@@ -29,6 +29,7 @@ type cluster struct {
 	outputs       []int              // items that are read outside
 	lits          []litKey
 	cost          int
+	most          int            // of it, that pays; of a product
 	rules         lowering.Rules // by which its items were joined
 	stamp         int
 }
@@ -177,6 +178,7 @@ func (f *partitioner) merge(a, b *cluster) {
 	a.product, a.dataDependent = a.product || b.product, a.dataDependent || b.dataDependent
 	a.checks = a.checks || b.checks
 	a.n, a.cost, a.reductions = max(a.n, b.n), a.cost+b.cost, a.reductions+b.reductions
+	a.most = max(a.most, b.most)
 	for _, k := range b.lits {
 		a.lits = addLiteral(a.lits, k)
 	}

@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"slices"
+
 	"nxvk/ops"
 	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
@@ -16,6 +18,9 @@ import (
 // compile long kernels.
 const maxProductCost = 160
 
+// maxFollowing bounds how many nodes behind a contraction are looked at.
+const maxFollowing = 256
+
 // startContraction gives a contraction a cluster that others may join.
 func (f *partitioner) startContraction(i int) {
 	n := &f.nodes[i]
@@ -23,12 +28,57 @@ func (f *partitioner) startContraction(i int) {
 		return
 	}
 	n.cluster.product, n.cluster.n, n.cluster.outputs = true, n.in.Outs[0].Type.Size(), []int{i}
+	n.cluster.most = f.mostOperations(i)
 	for _, o := range n.in.Ins {
 		if o.Lit != nil {
 			continue
 		}
 		n.cluster.addUse(fusion.Use{Of: f.number(o.ID)})
 	}
+}
+
+// mostOperations is the most that the epilogue of a contraction costs for an element. Where what follows the contraction costs
+// more, it is all in a kernel of its own: with the first few operations in the epilogue, that kernel would read what they give and what
+// they read.
+func (f *partitioner) mostOperations(i int) int {
+	in := f.nodes[i].in
+	most := f.caps.MostOperations(in, f.typesOf(in), f.t)
+	if most < maxProductCost && f.following(i) > most {
+		return 0
+	}
+	return min(most, maxProductCost)
+}
+
+// following is what the elementwise operations cost that follow a contraction, for an element.
+func (f *partitioner) following(i int) (cost int) {
+	n, known := f.nodes[i].in.Outs[0].Type.Size(), map[int]bool{i: false}
+	for list, at := []int{i}, 0; at < len(list) && len(known) < maxFollowing; at++ {
+		for _, u := range f.nodes[list[at]].users {
+			x := &f.nodes[u]
+			if slices.Contains(list, u) || x.in.Outs[0].Type.Size() != n || f.behind(u, i, known) {
+				continue
+			}
+			if list = append(list, u); x.pattern == patternElementwise {
+				cost += fusion.Cost(f.t, x.in, f.typesOf(x.in))
+			}
+		}
+	}
+	return cost
+}
+
+// behind reports whether a node needs more than elementwise operations on the results of a contraction and on what comes
+// before it, such as a reduction of these results. known has the answers so far.
+func (f *partitioner) behind(u, contraction int, known map[int]bool) bool {
+	if yes, ok := known[u]; ok || u < contraction {
+		return yes
+	}
+	p := f.nodes[u].pattern
+	yes := p == patternContraction || p == patternReduction || p == patternOpaque
+	for _, o := range f.nodes[u].in.Ins {
+		yes = yes || o.Lit == nil && f.behind(f.number(o.ID), contraction, known)
+	}
+	known[u] = yes
+	return yes
 }
 
 // keepsOut gives the reason why a contraction takes no epilogue; see Capabilities.
@@ -54,6 +104,8 @@ func (f *partitioner) joinsProduct(a, b *cluster) Reason {
 		return unrelated
 	case a.cost+b.cost > maxProductCost:
 		return tooLong
+	case a.cost+b.cost > max(a.most, b.most): // one of them is 0
+		return slowEpilogue
 	case f.waits(a, b) || f.waits(b, a):
 		return waitsForProduct
 	}

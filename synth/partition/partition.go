@@ -70,6 +70,9 @@ type Capabilities interface {
 	// KeepsOut gives the reason why the kernels of a contraction (Dot or Conv) take no
 	// epilogue; empty if they do.
 	KeepsOut(product *ops.Instr, types []ops.Type, t *lowering.Target) Reason
+	// MostOperations bounds the primitive operations of the epilogue of a contraction for an element: more are faster in a kernel of
+	// their own.
+	MostOperations(product *ops.Instr, types []ops.Type, t *lowering.Target) int
 	// Tiles reports whether a transposition is faster in a kernel of its own than as
 	// a strided read in the kernels that use its result.
 	Tiles(transposition *ops.Instr, operand ops.Type, t *lowering.Target) bool

@@ -21,6 +21,7 @@ const (
 	alsoRead               Reason = "another instruction also reads the elements that are reduced"
 	noRows                 Reason = "a row is too long for the registers of one kernel"
 	tooLong                Reason = "the kernel would take too long to compile"
+	slowEpilogue           Reason = "an epilogue of so many operations takes longer than a kernel of its own"
 	manyBuffers            Reason = "the kernel would need more buffers than can be bound"
 	manyParameters         Reason = "the kernel would need more push constants than the device has"
 	cycle                  Reason = "another fusion has to run between the two"
