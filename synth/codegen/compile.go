@@ -23,6 +23,18 @@ type Cache struct {
 	Mu    sync.Mutex
 	ByKey map[string]*lowering.Kernel
 	Order []string
+	hits  map[string]int // by key, those that VerifyHit has seen
+}
+
+// hit counts a hit of a key.
+func (c *Cache) hit(key string) int {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	if c.hits == nil {
+		c.hits = make(map[string]int)
+	}
+	c.hits[key]++
+	return c.hits[key]
 }
 
 var CompiledKernels = Cache{ByKey: map[string]*lowering.Kernel{}}
@@ -56,6 +68,13 @@ func (c *Cache) Put(key string, k *lowering.Kernel) *lowering.Kernel {
 func compile(t *lowering.Target, p *Program, fixed bool) (*lowering.Kernel, error) {
 	key := FullKey(t, p, fixed)
 	if k, ok := CompiledKernels.Get(key); ok {
+		VerifyHit(key, k, func() ([]uint32, error) {
+			ir, err := Build(t, p, fixed)
+			if err != nil {
+				return nil, err
+			}
+			return spirv.Compile(ir, SPIRVOptions(t)), nil
+		})
 		return k, nil
 	}
 	if k := FromArchive(t, key); k != nil {

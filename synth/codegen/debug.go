@@ -27,7 +27,8 @@ var (
 	dumpSPIRV   = slices.Contains(dumps, "spirv")
 )
 
-// Verify has every kernel verified before it becomes code. Tests set it.
+// Verify has every kernel verified before it becomes code, and compiles programs again whose kernel is in the cache, to see that
+// programs that share a key share their code. Tests set it.
 var Verify bool
 
 // VerifyKernel panics if Verify is set and a kernel is not valid.
@@ -37,6 +38,26 @@ func VerifyKernel(k *kernel.Kernel) {
 	}
 	if err := kernel.Verify(k); err != nil {
 		panic(fmt.Sprintf("BUG: %v\n%s", err, k))
+	}
+}
+
+// oftenVerified is how many hits of a key are all verified. Of later ones, the eighth, the sixteenth and so on are.
+const oftenVerified = 4
+
+// VerifyHit panics if Verify is set and a program compiles to another code than the kernel that the cache has by its key.
+func VerifyHit(key string, k *lowering.Kernel, compile func() ([]uint32, error)) {
+	if !Verify {
+		return
+	}
+	if n := CompiledKernels.hit(key); n > oftenVerified && n&(n-1) != 0 {
+		return
+	}
+	code, err := compile()
+	if err != nil {
+		panic(fmt.Sprintf("BUG: a program whose key has a kernel has none: %v\n%s", err, key))
+	}
+	if !slices.Equal(code, k.Code) {
+		panic(fmt.Sprintf("BUG: programs of different code share a key:\n%s", key))
 	}
 }
 

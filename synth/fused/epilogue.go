@@ -232,6 +232,10 @@ func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(spi
 	name := dot.ShaderKey(&g.Kernel)
 	key := name + " " + codegen.FullKey(t, p, fixed)
 	if k, ok := codegen.CompiledKernels.Get(key); ok {
+		codegen.VerifyHit(key, k, func() ([]uint32, error) {
+			code, _, err := splice(t, &g.Kernel, p, body, at, fixed)
+			return code, err
+		})
 		return k, nil
 	}
 	if k := codegen.FromArchive(t, key); k != nil {

@@ -93,19 +93,26 @@ func (s *Shader) kernelOf(code []uint32, buffers, push int) *lowering.Kernel {
 
 // spliced is the kernel with the code of a program, from the caches or made.
 func (s *Shader) spliced(p *codegen.Program, f Functions, at, push int, fixed bool) (*lowering.Kernel, error) {
+	splice := func() ([]uint32, []*kernel.Kernel, error) {
+		base, err := shaders.Code(s.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s.splice(base, p, f, at, fixed)
+	}
 	key := codegen.FullKey(s.Target, p, fixed)
 	if k, ok := codegen.CompiledKernels.Get(key); ok {
+		codegen.VerifyHit(key, k, func() ([]uint32, error) {
+			code, _, err := splice()
+			return code, err
+		})
 		return k, nil
 	}
 	if k := codegen.FromArchive(s.Target, key); k != nil {
 		k.Name += " " + s.Describe()
 		return codegen.CompiledKernels.Put(key, k), nil
 	}
-	base, err := shaders.Code(s.Name)
-	if err != nil {
-		return nil, err
-	}
-	code, irs, err := s.splice(base, p, f, at, fixed)
+	code, irs, err := splice()
 	if err != nil {
 		return nil, err
 	}

@@ -165,11 +165,11 @@ func NewPlaces(e *codegen.Emitter, s *Space, buffer int) *Places {
 			p.Base = e.NextNumber()
 			for g := range Groups {
 				for _, n := range src.Along[g] {
-					stride := e.Index(n)
 					if strideName(n) == "n" {
-						stride = e.NextNumber()
+						p.strides[g] = append(p.strides[g], e.NextNumber())
+					} else {
+						p.strides[g] = append(p.strides[g], e.Index(n))
 					}
-					p.strides[g] = append(p.strides[g], stride)
 				}
 			}
 			if src.Kind == codegen.FromBuffer {
