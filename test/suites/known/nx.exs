@@ -1,3 +1,5 @@
+captured = "Nx lifts captured tensors of Nx.BinaryBackend alone into a numerical definition"
+
 %{
   "nx_test" => %{
     "the error depends on values and is raised where the result is read" => [
@@ -49,7 +51,9 @@
       "doctest Nx.LinAlg.triangular_solve/3 (40)"
     ],
     "factors are not unique: the expectation is one of several that are right" => [
-      "doctest Nx.LinAlg.eigh/2 (70)",
+      "doctest Nx.LinAlg.eigh/2 (70)"
+    ],
+    {:maybe, "factors are not unique: Nx 0.13 expected one of several that are right"} => [
       "svd finds the singular values of tall matrices"
     ],
     {:maybe,
@@ -108,6 +112,17 @@
     "the structs of tensors are compared, not what they hold" => [
       "metadata computes custom grad"
     ],
+    {:maybe, "#{captured}; newer than Nx 0.13.1"} => [
+      "multi-tensor ops with captured closure tensors clip grad wrt min and max with a captured target",
+      "multi-tensor ops with captured closure tensors put_slice grad wrt the update with a captured target",
+      "multi-tensor ops with captured closure tensors reduce and window_reduce raise their documented no-grad error, not a dispatch crash",
+      "solve computes the grad when the right-hand side is a constant"
+    ],
+    {:maybe,
+     "factors have two signs: the gradient has those of Nx's own algorithm, the difference that it is compared with those of the device"} =>
+      [
+        "svd computes grad for wide tensor"
+      ],
     {:maybe,
      "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
       [
@@ -121,11 +136,20 @@
         "window_scatter_min/max grad_composed_window_scatter_min"
       ]
   },
+  "nx/defn_test" => %{
+    {:maybe, "#{captured}; newer than Nx 0.13.1"} => [
+      "block accepts a constant tensor argument",
+      "multi-tensor ops with captured closure tensors clip in a jit closure over a concrete target",
+      "multi-tensor ops with captured closure tensors gather in a jit closure over a concrete source",
+      "multi-tensor ops with captured closure tensors put_slice in a jit closure over a concrete target"
+    ]
+  },
   "nx/defn/evaluator_test" => %{
     "the message is the one of Nx.BinaryBackend as the default backend" => [
       "slice"
     ],
-    "last digits: results within the tolerance of the table, not those of the loop that printed the expectation" =>
+    {:maybe,
+     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
       [
         "decompositions qr"
       ],

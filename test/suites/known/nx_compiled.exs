@@ -16,7 +16,8 @@
         "doctest Nx.LinAlg.pinv/2 (67)",
         "qr factors a square matrix"
       ],
-    "the vector of a singular value of zero is what Nx's own algorithm leaves of rounding" => [
+    {:maybe,
+     "the vector of a singular value of zero is what Nx's own algorithm leaves of rounding"} => [
       "svd finds the singular values of tall matrices"
     ],
     {:maybe,
@@ -42,7 +43,8 @@
       "Nx.Defn.grad/2 lifts captured tensors of Nx.BinaryBackend alone"
     ),
   "nx/defn/evaluator_test" => %{
-    "last digits: results within the tolerance of the table, not those of the loop that printed the expectation" =>
+    {:maybe,
+     "last digits: results within the tolerance of the table, not those of the loop that printed the expectation"} =>
       [
         "decompositions qr"
       ],
