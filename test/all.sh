@@ -161,7 +161,7 @@ find_roots() {
 }
 
 # Products and convolutions on matrix hardware, by the lavapipe of the last root that has one: the host's may be too
-# old. The binary of the tests runs in the root.
+# old. Functions of few integers as well, since that driver's compiler is newer. The binary of the tests runs in the root.
 part_matrix() {
 	find_roots
 	driver=/usr/share/vulkan/icd.d/lvp_icd.json
@@ -179,6 +179,8 @@ part_matrix() {
 		"/tmp/${work##*/}/gemm.test" -test.v=test2json ${short:+-test.short} -test.run '^TestMatrixHardware$'
 	report matrix-operations "$GO" tool test2json -t -p nxvk/test/conformance chroot "$found" env VK_DRIVER_FILES="$driver" NXVK_VALIDATION=0 \
 		"/tmp/${work##*/}/conformance.test" -test.v=test2json ${short:+-test.short} -test.run '^Test(ConvNarrow|DrawnDots|DrawnEpilogues|Attention|Gradients)$/^matrix_hardware'
+	report matrix-few "$GO" tool test2json -t -p nxvk/test/conformance chroot "$found" env VK_DRIVER_FILES="$driver" NXVK_VALIDATION=0 \
+		"/tmp/${work##*/}/conformance.test" -test.v=test2json ${short:+-test.short} -test.run '^TestFewIntegers$'
 	rm -rf "$work"
 }
 

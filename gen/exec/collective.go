@@ -13,6 +13,7 @@ import (
 	"nxvk/gen/store"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/ops/shard"
 	"nxvk/vulkan"
 )
 
@@ -192,7 +193,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 // bring brings an operand to the device that the host has, where devices would exchange it.
 func (x *collective) bring(q *Queue) (wait queue.Wait, err error) {
 	sh := x.sharing
-	if !sh.exchanges || x.arg.Dev != nil || x.typ.Bytes() <= mesh.HostBytes {
+	if !sh.exchanges || x.arg.Dev != nil || x.typ.Bytes() <= shard.HostBytes {
 		return 0, nil
 	}
 	if err, q.failed = q.failed, nil; err != nil {
@@ -218,7 +219,7 @@ func (x *collective) onDevice() bool { return x.sharing.exchanges && x.feed != n
 // keep copies what the rank keeps of its operand. Then the device begins with what makes the operand: an exchange waits for that,
 // and not for what the session has the device do from now on.
 func (x *collective) keep() error {
-	if !x.onDevice() || x.typ.Bytes() <= mesh.HostBytes || len(x.in.Attrs[0]) == 0 {
+	if !x.onDevice() || x.typ.Bytes() <= shard.HostBytes || len(x.in.Attrs[0]) == 0 {
 		return nil
 	}
 	f, group := x.sharing.feed(x.owner), x.in.Attrs[0]

@@ -12,6 +12,9 @@ import (
 	"nxvk/ops"
 )
 
+// HostBytes is the size of operands of collectives up to which the host passes them on and combines them, although devices share memory.
+const HostBytes = 64 << 10
+
 // Sharding says how a value is divided over a mesh: for each dimension the axes of the mesh that divide it, the
 // first of them into the largest parts. A dimension without axes is whole on every rank.
 type Sharding [][]int

@@ -136,12 +136,12 @@ func inDebian(t *testing.T, script string, files ...string) string {
 	enter := `set -eu
 lower=$1 over=$2 script=$3
 shift 3
-mkdir "$over/upper" "$over/work" "$over/root"
-mount -t overlay overlay -o "lowerdir=$lower,upperdir=$over/upper,workdir=$over/work" "$over/root" || exit 75
-here=$(chroot "$over/root" mktemp -d)
-cp "$@" "$over/root$here/"
-cp -L /etc/resolv.conf /etc/hosts "$over/root/etc/"
-DEBIAN_FRONTEND=noninteractive chroot "$over/root" sh -euc "cd $here; $script"`
+mkdir "$over/upper" "$over/work" "$over/tree"
+mount -t overlay overlay -o "lowerdir=$lower,upperdir=$over/upper,workdir=$over/work" "$over/tree" || exit 75
+here=$(chroot "$over/tree" mktemp -d)
+cp "$@" "$over/tree$here/"
+cp -L /etc/resolv.conf /etc/hosts "$over/tree/etc/"
+DEBIAN_FRONTEND=noninteractive chroot "$over/tree" sh -euc "cd $here; $script"`
 	return unshare(t, append([]string{"--mount", "sh", "-c", enter, "sh", debianRoot(t), t.TempDir(), script}, files...)...)
 }
 

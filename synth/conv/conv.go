@@ -181,19 +181,16 @@ func (c *Convolution) onePoint() bool {
 	return c.groups == 1 && (!c.skips() || c.copies())
 }
 
-const (
-	// leastFilters are the rows of the smallest tile: with fewer, a product reads what it multiplies once, as gathering does.
-	leastFilters = 32
-	// copiedCost is how much longer a copy and a product of it may take by the models than the product that gathers, which is
-	// modelled as one of matrices, and takes two to five times as long where it is chosen against.
-	copiedCost = 2
-)
+// copiedCost is how much longer a copy and a product of it may take by the models than the product that gathers, which is
+// modelled as one of matrices, and takes two to five times as long where it is chosen against.
+const copiedCost = 2
 
 // copies reports whether the elements that filters see are copied for a product of each batch. That pays where tiles that gather run over
-// batches, so that a copy brings their sums to their places, and look each element up for few of them. Of 25 drawn convolutions of an
+// batches, so that a copy brings their sums to their places, and look each element up for few of them. With fewer filters than a
+// tile has rows, a product reads what it multiplies once, as gathering does. Of 25 drawn convolutions of an
 // H200 that are copied the worst takes 1.16 times as long as gathered, the median 0.55 times.
 func (c *Convolution) copies() bool {
-	if c.t.CPU || c.Depth() < longSum || c.filters < leastFilters || c.onHardware() != nil {
+	if c.t.CPU || c.Depth() < longSum || c.filters < gemm.LeastRows || c.onHardware() != nil {
 		return false
 	}
 	if _, inPlace := c.gatherOrder(); inPlace {

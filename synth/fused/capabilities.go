@@ -6,6 +6,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth/conv"
 	"nxvk/synth/dot"
+	"nxvk/synth/gemm"
 	"nxvk/synth/lowering"
 	"nxvk/synth/movement"
 	"nxvk/synth/partition"
@@ -56,9 +57,7 @@ func (Capabilities) KeepsOut(in *ops.Instr, types []ops.Type, t *lowering.Target
 // results and a dispatch. The times are of an H200, where a bf16 product of 32×197×768 by 768×3072 takes 325 µs with a gelu of 116
 // operations, and one of as many terms without an epilogue 99.
 const (
-	operationTime = 0.07e-12   // seconds, of an element
-	byteTime      = 1 / 4.0e12 // to write or to read it
-	dispatchTime  = 2e-6
+	operationSeconds = 0.07e-12 // of an element
 	// fewOperations may always be an epilogue, such as those of a bias, a scale and a bound.
 	fewOperations = 32
 )
@@ -70,8 +69,8 @@ func (Capabilities) MostOperations(in *ops.Instr, types []ops.Type, t *lowering.
 		return math.MaxInt
 	}
 	out := in.Outs[0].Type
-	apart := 2*float64(out.DType.Size())*byteTime + dispatchTime/float64(max(1, out.Size()))
-	return max(fewOperations, int(apart/operationTime))
+	apart := gemm.Moved(2*out.Bytes()) / float64(max(1, out.Size()))
+	return max(fewOperations, int(apart/operationSeconds))
 }
 
 // pays reports whether a pass over the results of a product counts beside sums of

@@ -121,14 +121,14 @@ func (g *Gather) choose(p *Problem, t *Target) method {
 	return p.ruled(shares, t)
 }
 
-// fewRows are the rows of the smallest tiles.
-const fewRows = 32
+// LeastRows are the rows of the smallest tiles.
+const LeastRows = 32
 
 // FewRows reports whether the tile has few rows and sums all of k. It looks an element up for few sums, so that gathering takes up
 // to five times as long as the same product of matrices.
 func (g *Gather) FewRows(p *Problem, t *Target) bool {
 	m, ok := g.choose(p, t).(tiled)
-	return ok && m.shares == 1 && m.m() <= fewRows
+	return ok && m.shares == 1 && m.m() <= LeastRows
 }
 
 // shares are those of a product whose tiles are ones that gather.

@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // Reductions of a level are joined into buckets, as in PyTorch's DistributedDataParallel (Li et al. 2020): each of them would
 // cost as much as a few hundred kilobytes.
 //
-// Two ranks do not have an all_reduce combine: each gathers the operands of both, and combines them where it reads them, in the order of
-// the group. As many bytes move, and all of it by queues that only copy. Kernels of an all_reduce would take turns with those of the
+// Two ranks do not have an all_reduce combine what is not little: each gathers the operands of both, and combines them where it reads
+// them, in the order of the group. As many bytes move, and all of it by queues that only copy. Kernels of an all_reduce would take turns with those of the
 // program: on two H200s, each of its steps then takes up to two milliseconds.
 
 const (
@@ -18,8 +19,6 @@ const (
 	bucketBytes = 32 << 20
 	// joinedBytes is how much a reduction has at most to be joined to others: they are copied for that.
 	joinedBytes = 16 << 20
-	// littleBytes is how much the host passes on, and combines: two ranks reduce so much by an all_reduce.
-	littleBytes = 64 << 10
 )
 
 // writer writes the instructions in their order.
@@ -59,13 +58,13 @@ func (w *writer) level(body []ops.Instr, order []int) {
 	open := make(map[string]*bucket)
 	for _, i := range order {
 		in := body[i]
-		key := kindOf(&in)
-		switch {
-		case key == "" && combinesWhereRead(&in):
-			w.reduce([]ops.Instr{in})
-			continue
-		case key == "":
+		if in.Op != ops.AllReduce {
 			w.write(in)
+			continue
+		}
+		key := kindOf(&in)
+		if key == "" {
+			w.reduce([]ops.Instr{in})
 			continue
 		}
 		b := open[key]
@@ -92,55 +91,53 @@ func kindOf(in *ops.Instr) string {
 
 // reduce writes reductions as one.
 func (w *writer) reduce(list []ops.Instr) {
-	if len(list) == 1 && !combinesWhereRead(&list[0]) {
+	bytes := 0
+	for i := range list {
+		bytes += list[i].Outs[0].Type.Bytes()
+	}
+	both := len(list[0].Attrs[0]) == 2 && bytes > shard.HostBytes
+	if len(list) == 1 && !both {
 		w.write(list[0])
 		return
 	}
-	var flat []ops.Operand
+	flat, all := w.joined(list)
+	op, attrs := ops.AllReduce, list[0].Attrs
+	if both {
+		op, attrs = ops.AllGather, attrs[:1]
+		all.Shape = ops.Shape{2, all.Shape[0]}
+	}
+	whole, at := w.add(op, all, attrs, flat), 0
+	for i := range list {
+		out := list[i].Outs[0]
+		n := out.Type.Size()
+		var sum ops.Operand
+		if both {
+			row := ops.Type{DType: all.DType, Shape: ops.Shape{1, n}}
+			first := w.later(out.ID, ops.Slice, row, [][]int{{0, at}, {1, n}, {1, 1}}, whole)
+			second := w.later(out.ID, ops.Slice, row, [][]int{{1, at}, {1, n}, {1, 1}}, whole)
+			sum = w.later(out.ID, list[i].Combiner(), row, nil, first, second)
+		} else {
+			sum = w.later(out.ID, ops.Slice, ops.Type{DType: all.DType, Shape: ops.Shape{n}}, [][]int{{at}, {n}, {1}}, whole)
+		}
+		w.parts[out.ID] = append(w.parts[out.ID], ops.Instr{Op: ops.Reshape, Ins: []ops.Operand{sum}, Outs: list[i].Outs})
+		at += n
+	}
+}
+
+// joined writes the operands of reductions as one of one dimension.
+func (w *writer) joined(list []ops.Instr) (ops.Operand, ops.Type) {
 	all := ops.Type{DType: list[0].Outs[0].Type.DType, Shape: ops.Shape{0}}
-	for _, in := range list {
-		eachUse(&in, w.part)
-		n := in.Outs[0].Type.Size()
-		flat = append(flat, w.add(ops.Reshape, ops.Type{DType: all.DType, Shape: ops.Shape{n}}, nil, in.Ins[0]))
-		all.Shape[0] += n
+	var flat []ops.Operand
+	for i := range list {
+		eachUse(&list[i], w.part)
+		t := ops.Type{DType: all.DType, Shape: ops.Shape{list[i].Outs[0].Type.Size()}}
+		flat = append(flat, w.add(ops.Reshape, t, nil, list[i].Ins[0]))
+		all.Shape[0] += t.Size()
 	}
-	joined := flat[0]
-	if len(flat) > 1 {
-		joined = w.add(ops.Concatenate, all, [][]int{{0}}, flat...)
+	if len(flat) == 1 {
+		return flat[0], all
 	}
-	sum := ops.Instr{Op: ops.AllReduce, Ins: []ops.Operand{joined}, Outs: []ops.Result{{Type: all}}, Attrs: list[0].Attrs}
-	if combinesWhereRead(&sum) {
-		w.gatherBoth(list, &sum)
-		return
-	}
-	o := w.add(ops.AllReduce, all, sum.Attrs, joined)
-	at := 0
-	for _, in := range list {
-		n := in.Outs[0].Type.Size()
-		p := w.later(in.Outs[0].ID, ops.Slice, ops.Type{DType: all.DType, Shape: ops.Shape{n}}, [][]int{{at}, {n}, {1}}, o)
-		w.lastly(in.Outs[0], p)
-		at += n
-	}
-}
-
-// combinesWhereRead reports whether the two ranks of an all_reduce gather its operands.
-func combinesWhereRead(in *ops.Instr) bool {
-	return in.Op == ops.AllReduce && len(in.Attrs[0]) == 2 && in.Outs[0].Type.Bytes() > littleBytes
-}
-
-// gatherBoth gathers the operands of both ranks, of which whoever needs a reduction combines its part.
-func (w *writer) gatherBoth(list []ops.Instr, sum *ops.Instr) {
-	all := sum.Outs[0].Type
-	both := w.add(ops.AllGather, ops.Type{DType: all.DType, Shape: ops.Shape{2, all.Shape[0]}}, sum.Attrs[:1], sum.Ins[0])
-	at := 0
-	for _, in := range list {
-		id, n := in.Outs[0].ID, in.Outs[0].Type.Size()
-		row := ops.Type{DType: all.DType, Shape: ops.Shape{1, n}}
-		first := w.later(id, ops.Slice, row, [][]int{{0, at}, {1, n}, {1, 1}}, both)
-		second := w.later(id, ops.Slice, row, [][]int{{1, at}, {1, n}, {1, 1}}, both)
-		w.lastly(in.Outs[0], w.later(id, sum.Combiner(), row, nil, first, second))
-		at += n
-	}
+	return w.add(ops.Concatenate, all, [][]int{{0}}, flat...), all
 }
 
 // later adds an instruction to the part that id is.
@@ -148,9 +145,4 @@ func (w *writer) later(id ops.ID, op ops.Op, t ops.Type, attrs [][]int, ins ...o
 	*w.last++
 	w.parts[id] = append(w.parts[id], ops.Instr{Op: op, Ins: ins, Attrs: attrs, Outs: []ops.Result{{ID: *w.last, Type: t}}})
 	return ops.Operand{ID: *w.last}
-}
-
-// lastly gives a part its shape.
-func (w *writer) lastly(out ops.Result, o ops.Operand) {
-	w.parts[out.ID] = append(w.parts[out.ID], ops.Instr{Op: ops.Reshape, Ins: []ops.Operand{o}, Outs: []ops.Result{out}})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // The order of a divided program decides what goes on while ranks reduce. A program that is written result by result
@@ -33,7 +34,7 @@ func leads(r *ops.Region) []bool {
 		for _, o := range in.Outs {
 			given[o.ID] = moved
 		}
-		list[i] = isReduction(in) || in.Op == ops.AllGather && (!moved || in.Outs[0].Type.Bytes() <= littleBytes)
+		list[i] = isReduction(in) || in.Op == ops.AllGather && (!moved || in.Outs[0].Type.Bytes() <= shard.HostBytes)
 	}
 	return list
 }
@@ -128,30 +129,24 @@ func eachUse(in *ops.Instr, f func(ops.ID)) {
 // early is the instructions of a level with its reductions, and what is computed for these alone, right behind what they read: the
 // gradient of a parameter may be written far behind the values that it is made of.
 func early(r *ops.Region, order []int) []int {
-	places := make(map[ops.ID]int) // of what the level makes
-	for at, i := range order {
-		for _, o := range r.Body[i].Outs {
-			places[o.ID] = at
-		}
-	}
+	places, made := make(map[int]int), make(map[ops.ID]int) // in the level, of instructions and of what they make
 	movable := make([]bool, len(order))
 	for at, i := range order {
-		movable[at] = isReduction(&r.Body[i]) || len(r.Body[i].Outs) > 0
-	}
-	stays := func(id ops.ID) {
-		if at, ok := places[id]; ok && !isReduction(&r.Body[order[at]]) {
-			movable[at] = false
+		places[i], movable[at] = at, true
+		for _, o := range r.Body[i].Outs {
+			made[o.ID] = at
 		}
 	}
-	inLevel := make(map[int]int) // places by instruction
-	for at, i := range order {
-		inLevel[i] = at
+	stays := func(id ops.ID) {
+		if at, ok := made[id]; ok && !isReduction(&r.Body[order[at]]) {
+			movable[at] = false
+		}
 	}
 	for _, o := range r.Values {
 		stays(o.ID)
 	}
-	for i := len(r.Body) - 1; i >= 0; i-- {
-		if at, ok := inLevel[i]; !ok || !movable[at] {
+	for i := len(r.Body) - 1; i >= 0; i-- { // readers before what they read
+		if at, ok := places[i]; !ok || !movable[at] {
 			eachUse(&r.Body[i], stays)
 		}
 	}
@@ -160,7 +155,7 @@ func early(r *ops.Region, order []int) []int {
 		if behind[at] = at; movable[at] {
 			behind[at] = -1
 			eachUse(&r.Body[i], func(id ops.ID) {
-				if p, ok := places[id]; ok {
+				if p, ok := made[id]; ok {
 					behind[at] = max(behind[at], behind[p])
 				}
 			})

@@ -117,7 +117,7 @@ func checkOverlap(t *testing.T, r *ops.Region, ranks, want, wantDots int) {
 			if needed > 0 {
 				t.Error("a reduction comes after something that needs another one")
 			}
-			gathers := ranks == 2 && in.Ins[0].Lit == nil && in.Outs[0].Type.Bytes() > 2*littleBytes
+			gathers := ranks == 2 && in.Ins[0].Lit == nil && in.Outs[0].Type.Bytes() > 2*shard.HostBytes
 			if gathers != (in.Op == ops.AllGather) {
 				t.Errorf("%d ranks %v %v", ranks, in.Op, in.Outs[0].Type)
 			}

@@ -6,6 +6,7 @@ import (
 	"nxvk/gen/exec/devcopy"
 	"nxvk/gen/wire"
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // call is a collective of a group.
@@ -146,7 +147,7 @@ func (c *call) chunkBytes() int {
 
 // early reports whether ranks send their operands before the others have entered: small ones, of ranks of this node. By
 // the time that the last one enters, they are there.
-func (c *call) early() bool { return c.far == nil && c.t.Bytes() <= HostBytes }
+func (c *call) early() bool { return c.far == nil && c.t.Bytes() <= shard.HostBytes }
 
 // send has the ranks send their operands, but for those that have done so early.
 func (c *call) send(after *actions) {

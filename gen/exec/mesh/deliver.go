@@ -6,11 +6,8 @@ import (
 	"nxvk/fallback/sched"
 	"nxvk/gen/exec/devcopy"
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
-
-// HostBytes is the size of operands up to which the host passes them on, although the devices share memory. The
-// goroutine that brings the last part of so much combines it itself.
-const HostBytes = 64 << 10
 
 // arrived passes a chunk of the operand of one rank of this node on.
 func (c *call) arrived(from int, k devcopy.Chunk) {
@@ -90,7 +87,7 @@ func (c *call) reduce(list []devcopy.Chunk) {
 		}
 		c.deliver(0, sum)
 	}
-	if len(list[0].Bytes) <= HostBytes {
+	if len(list[0].Bytes) <= shard.HostBytes {
 		done(work(nil))
 		return
 	}

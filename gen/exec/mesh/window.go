@@ -6,6 +6,7 @@ import (
 
 	"nxvk/gen/exec/mesh/schedule"
 	"nxvk/ops"
+	"nxvk/ops/shard"
 	"nxvk/vulkan"
 )
 
@@ -49,7 +50,7 @@ type exchange struct {
 // arrive sooner so, or a rank that cannot share memory.
 func (c *call) share() *exchange {
 	bytes := c.t.Bytes()
-	if bytes <= HostBytes {
+	if bytes <= shard.HostBytes {
 		return nil
 	}
 	alike := true
