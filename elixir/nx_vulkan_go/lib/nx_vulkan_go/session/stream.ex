@@ -279,7 +279,7 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   defp handle(state, :sweep) do
-    Tracker.sweep(Tracker.lookup(state.session), nil, nil, :routine)
+    Tracker.sweep(Tracker.lookup(state.session))
     Remote.sweep(state)
     %{state | sweeping: false}
   end

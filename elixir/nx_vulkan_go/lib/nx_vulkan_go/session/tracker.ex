@@ -30,7 +30,7 @@ defmodule NxVulkanGo.Session.Tracker do
   def hold(session, id, bytes) do
     {pid, slots, slot} = slot(session, trackers(session), id)
     {token, given} = Slots.give(slots, slot, id, bytes)
-    if rem(given, @sweep_every) == @sweep_every - 1, do: send(pid, :arrived)
+    if rem(given, @sweep_every) == @sweep_every - 1, do: send(pid, :sweep)
     {id, token, pid}
   rescue
     # The table has gone with the session.
@@ -127,20 +127,22 @@ defmodule NxVulkanGo.Session.Tracker do
   @doc "Has all trackers sweep, waits for them, and returns how many tokens live."
   @spec sweep_and_wait(Session.t(), atom) :: non_neg_integer
   def sweep_and_wait(session, reason) do
-    ref = make_ref()
-    trackers = lookup(session)
-    sweep(trackers, self(), ref, reason)
-    await_swept(ref, tuple_size(trackers), 0)
+    # The function of an event may use tensors in the process of a tracker, which cannot wait for itself.
+    refs =
+      for {pid, _} <- Tuple.to_list(lookup(session)), pid != self() do
+        ref = Process.monitor(pid, alias: :reply_demonitor)
+        send(pid, {:sweep, ref, reason})
+        ref
+      end
+
+    refs |> Enum.map(&await_swept/1) |> Enum.sum()
   end
 
-  defp await_swept(_ref, 0, live), do: live
-
-  defp await_swept(ref, count, live) do
+  # A session that ends takes its trackers along.
+  defp await_swept(ref) do
     receive do
-      {^ref, :swept, n} -> await_swept(ref, count - 1, live + n)
-    after
-      # A session that ends takes its trackers along.
-      1_000 -> live
+      {^ref, :swept, live} -> live
+      {:DOWN, ^ref, _, _, _} -> 0
     end
   end
 
@@ -187,9 +189,10 @@ defmodule NxVulkanGo.Session.Tracker do
   @doc "Forgets the trackers of a session that is over."
   def forget(%Session{pid: pid}), do: :persistent_term.erase({__MODULE__, pid})
 
-  @doc "Asks all trackers to sweep; each answers `{ref, :swept, live}` to `reply_to`."
-  def sweep(trackers, reply_to, ref, reason) do
-    for {pid, _} <- Tuple.to_list(trackers), do: send(pid, {:sweep, reply_to, ref, reason})
+  @doc "Has all trackers sweep, and does not wait."
+  @spec sweep(tuple) :: :ok
+  def sweep(trackers) do
+    for {pid, _} <- Tuple.to_list(trackers), do: send(pid, :sweep)
     :ok
   end
 
@@ -209,13 +212,13 @@ defmodule NxVulkanGo.Session.Tracker do
 
   defp loop(state) do
     receive do
-      :arrived ->
-        skip_arrived()
+      :sweep ->
+        skip_sweeps()
         loop(sweep_slots(state, :routine))
 
-      {:sweep, reply_to, ref, reason} ->
+      {:sweep, ref, reason} ->
         state = sweep_slots(state, reason)
-        if reply_to, do: send(reply_to, {ref, :swept, live(state)})
+        send(ref, {ref, :swept, live(state)})
         loop(state)
 
       :trim ->
@@ -223,10 +226,10 @@ defmodule NxVulkanGo.Session.Tracker do
     end
   end
 
-  # One sweep is enough for all that have come.
-  defp skip_arrived do
+  # One sweep is enough for all who have asked for it.
+  defp skip_sweeps do
     receive do
-      :arrived -> skip_arrived()
+      :sweep -> skip_sweeps()
     after
       0 -> :ok
     end

@@ -199,12 +199,28 @@ defmodule NxVulkanGo.Session.TrackerTest do
 
   defp trim_again_and_again(session) do
     Tracker.trim(Tracker.lookup(session))
-    Tracker.sweep(Tracker.lookup(session), nil, nil, :routine)
+    Tracker.sweep(Tracker.lookup(session))
 
     receive do
     after
       1 -> trim_again_and_again(session)
     end
+  end
+
+  test "a sweep waits for a tracker that is kept waiting, and for none that has died", %{
+    session: session
+  } do
+    {pid, _slots} = elem(Tracker.lookup(session), 0)
+    :erlang.suspend_process(pid)
+    waiting = Task.async(fn -> Tracker.sweep_and_wait(session, :routine) end)
+    assert Task.yield(waiting, 1_500) == nil
+    :erlang.resume_process(pid)
+    assert Task.await(waiting) == 0
+
+    :erlang.suspend_process(pid)
+    waiting = Task.async(fn -> Tracker.sweep_and_wait(session, :routine) end)
+    Process.exit(pid, :kill)
+    assert Task.await(waiting) == 0
   end
 
   test "processes that are killed in the middle leave nothing", %{place: place} do
