@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -14,23 +15,6 @@ type Literal struct {
 	Type Type
 	Data []byte // dense, little-endian; one byte an element below 8 bits
 	Hold any    // keeps Data alive if it is not Go memory; may be nil
-}
-
-// Integer returns the number of a literal that has one element, of an integer type of 8 bits or more.
-// ok is false for others, for a literal without data and for numbers of 2^63 and more.
-func (l *Literal) Integer() (n int64, ok bool) {
-	d := l.Type.DType
-	if !d.IsInteger() || d.Bits() < 8 || l.Type.Size() != 1 || len(l.Data) < d.Size() {
-		return 0, false
-	}
-	for i, b := range l.Data[:d.Size()] {
-		n |= int64(b) << (8 * i)
-	}
-	if d.Class() == Signed {
-		shift := 64 - d.Bits()
-		return n << shift >> shift, true
-	}
-	return n, n >= 0
 }
 
 // Operand is an input of an instruction: the value with an ID, or a literal.
@@ -226,4 +210,114 @@ func increasing(axes []int, counts func(i int) bool) bool {
 		last = a
 	}
 	return true
+}
+
+// Integer returns the number of a literal that has one element, of an integer type of 8 bits or more.
+// ok is false for others, for a literal without data and for numbers of 2^63 and more.
+func (l *Literal) Integer() (n int64, ok bool) {
+	d := l.Type.DType
+	if !d.IsInteger() || d.Bits() < 8 || l.Type.Size() != 1 || len(l.Data) < d.Size() {
+		return 0, false
+	}
+	n = int64(l.pattern())
+	if d.Class() == Signed {
+		shift := 64 - d.Bits()
+		return n << shift >> shift, true
+	}
+	return n, n >= 0
+}
+
+// pattern has the bits of the first element.
+func (l *Literal) pattern() (bits uint64) {
+	for i, b := range l.Data[:l.Type.DType.Size()] {
+		bits |= uint64(b) << (8 * i)
+	}
+	return bits
+}
+
+// Number returns the number of a literal that has one element, of an integer type of 8 bits or more or of f64, f32, bf16 or
+// f16. ok is false for others, for a literal without data and for integers that float64 may not have.
+func (l *Literal) Number() (x float64, ok bool) {
+	if n, ok := l.Integer(); ok {
+		return float64(n), -1<<53 <= n && n <= 1<<53
+	}
+	if l.Type.Size() != 1 || len(l.Data) < l.Type.DType.Size() {
+		return 0, false
+	}
+	switch l.Type.DType {
+	case F64:
+		return math.Float64frombits(l.pattern()), true
+	case F32:
+		return float64(math.Float32frombits(uint32(l.pattern()))), true
+	case BF16:
+		return float64(math.Float32frombits(uint32(l.pattern()) << 16)), true
+	case F16:
+		return halfNumber(l.pattern()), true
+	}
+	return 0, false
+}
+
+// NumberLiteral returns a scalar literal of one of the floats that Number reads; nil where the type does not have the number.
+func NumberLiteral(d DType, x float64) *Literal {
+	var bits uint64
+	switch d {
+	case F64:
+		bits = math.Float64bits(x)
+	case F32:
+		bits = uint64(math.Float32bits(float32(x)))
+	case BF16:
+		bits = uint64(math.Float32bits(float32(x)) >> 16)
+	case F16:
+		bits = halfBits(x)
+	default:
+		return nil
+	}
+	l := &Literal{Type: Type{DType: d}}
+	for i := range d.Size() {
+		l.Data = append(l.Data, byte(bits>>(8*i)))
+	}
+	if back, _ := l.Number(); back != x {
+		return nil
+	}
+	return l
+}
+
+// The parts of an f16: its significand, the unit of subnormal numbers, and the exponents that mean something else.
+const (
+	halfSignificand = 10
+	halfUnit        = -24
+	halfSpecial     = 31
+	halfSign        = 1 << 15
+)
+
+func halfNumber(bits uint64) float64 {
+	x := float64(bits & (1<<halfSignificand - 1))
+	switch e := int(bits >> halfSignificand & halfSpecial); {
+	case e == halfSpecial && x != 0:
+		return math.NaN()
+	case e == halfSpecial:
+		x = math.Inf(1)
+	case e == 0:
+		x = math.Ldexp(x, halfUnit)
+	default:
+		x = math.Ldexp(x+1<<halfSignificand, halfUnit+e-1)
+	}
+	if bits&halfSign != 0 {
+		return -x
+	}
+	return x
+}
+
+// halfBits finds the number among those of f16; for another it returns that of some.
+func halfBits(x float64) (bits uint64) {
+	if math.Signbit(x) {
+		return halfSign | halfBits(-x)
+	}
+	// The patterns are in the order of their numbers.
+	for step := uint64(1 << 14); step > 0; step /= 2 {
+		if halfNumber(bits+step) <= x {
+			bits += step
+		}
+	}
+	return bits
 }

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 )
@@ -197,5 +198,43 @@ func TestBroadcast(t *testing.T) {
 				t.Errorf("%v and %v do not stretch to %v", pair[0], pair[1], got)
 			}
 		}
+	}
+}
+
+// All numbers of f16 and bf16 are read from their literals, and written as them.
+func TestNumberLiteral(t *testing.T) {
+	for _, d := range []DType{F16, BF16} {
+		for bits := range 1 << 16 {
+			l := &Literal{Type: Type{DType: d}, Data: []byte{byte(bits), byte(bits >> 8)}}
+			x, ok := l.Number()
+			if !ok {
+				t.Fatalf("%v %#x has no number", d, bits)
+			}
+			if back := NumberLiteral(d, x); x == x && (back == nil || [2]byte(back.Data) != [2]byte(l.Data)) {
+				t.Fatalf("%v %#x is %v, which is written as %v", d, bits, x, back)
+			}
+		}
+	}
+	for _, c := range []struct {
+		bits uint64
+		want float64
+	}{{0x3c00, 1}, {0xc000, -2}, {1, 0x1p-24}, {0x3ff, 1023 * 0x1p-24}, {0x400, 0x1p-14}, {0x7bff, 65504}, {0x7c00, math.Inf(1)}, {0xfc00, math.Inf(-1)}} {
+		if x := halfNumber(c.bits); x != c.want {
+			t.Errorf("f16 %#x is %v, want %v", c.bits, x, c.want)
+		}
+	}
+	for _, c := range []struct {
+		d DType
+		x float64
+	}{{F16, 65520}, {F16, 0x1p-25}, {F16, 1.0 / 3}, {BF16, 257}, {F32, 1<<24 + 1}, {S32, 1}, {F16, math.NaN()}} {
+		if l := NumberLiteral(c.d, c.x); l != nil {
+			t.Errorf("%v has %v as %v", c.d, c.x, l.Data)
+		}
+	}
+	if x, ok := (&Literal{Type: Type{DType: S64}, Data: []byte{255, 255, 255, 255, 255, 255, 255, 255}}).Number(); x != -1 || !ok {
+		t.Errorf("-1 of s64 is %v, %v", x, ok)
+	}
+	if x, ok := (&Literal{Type: Type{DType: S64}, Data: []byte{0, 0, 0, 0, 0, 0, 0, 1}}).Number(); ok {
+		t.Errorf("2^56 of s64 is %v, which float64 has, but not its neighbours", x)
 	}
 }

@@ -1,9 +1,6 @@
 package attention
 
 import (
-	"encoding/binary"
-	"math"
-
 	"nxvk/ops"
 	"nxvk/synth/fusion"
 )
@@ -63,21 +60,9 @@ func (t *tree) isOne(i int, l *ops.Literal) bool {
 
 // isOne reports whether a literal is the number 1.
 func isOne(l *ops.Literal) bool {
-	if l == nil || len(l.Data) == 0 {
+	if l == nil {
 		return false
 	}
-	if n, ok := l.Integer(); ok {
-		return n == 1
-	}
-	switch l.Type.DType {
-	case ops.F32:
-		return math.Float32frombits(binary.LittleEndian.Uint32(l.Data)) == 1
-	case ops.F64:
-		return math.Float64frombits(binary.LittleEndian.Uint64(l.Data)) == 1
-	case ops.F16:
-		return binary.LittleEndian.Uint16(l.Data) == 0x3c00
-	case ops.BF16:
-		return binary.LittleEndian.Uint16(l.Data) == 0x3f80
-	}
-	return false
+	x, ok := l.Number()
+	return ok && x == 1
 }

@@ -32,10 +32,11 @@ var (
 // fewer instructions.
 var narrowQuotients = map[ops.DType]string{ops.BF16: "div_bf16(x, y)", ops.F16: "div_f16(x, y)"}
 
-// elements is the type that all operands and the result are elements of. A literal has more bits than an element.
+// elements is the type that all operands and the result are elements of. A literal of another type may have more bits than
+// an element.
 func elements(in *ops.Instr, types []ops.Type) (d ops.DType) {
 	for i, t := range types {
-		if in.Ins[i].Lit != nil || t.DType != in.Outs[0].Type.DType {
+		if lit := in.Ins[i].Lit; t.DType != in.Outs[0].Type.DType || lit != nil && lit.Type.DType != t.DType {
 			return d
 		}
 	}

@@ -1,9 +1,6 @@
 package fusion
 
 import (
-	"encoding/binary"
-	"math"
-
 	"nxvk/ops"
 	"nxvk/synth/codegen"
 )
@@ -30,27 +27,10 @@ func ConstantOperand(in *ops.Instr, i int) (n int64, ok bool) {
 
 // exponent is a literal as a whole number.
 func exponent(l *ops.Literal) (n int64, ok bool) {
-	x := 0.0
-	switch d := l.Type.DType; {
-	case d.IsInteger():
-		return l.Integer()
-	case len(l.Data) < d.Size():
-		return 0, false
-	case d == ops.F64:
-		x = math.Float64frombits(binary.LittleEndian.Uint64(l.Data))
-	case d == ops.F32:
-		x = float64(math.Float32frombits(binary.LittleEndian.Uint32(l.Data)))
-	case d == ops.BF16:
-		x = float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(l.Data)) << 16))
-	case d == ops.F16:
-		x = float64(halves[binary.LittleEndian.Uint16(l.Data)])
-	}
+	x, ok := l.Number()
 	n = int64(x)
-	return n, float64(n) == x
+	return n, ok && float64(n) == x
 }
-
-// halves has the exponents of products by their bits in f16.
-var halves = map[uint16]int{0x4000: 2, 0x4200: 3, 0x4400: 4}
 
 // products has the powers that the function pow of package scalar computes as products, with the same bits.
 var products = map[int64]string{2: "x * x", 3: "x * x * x", 4: "(x * x) * (x * x)"}

@@ -4,7 +4,7 @@ import "nxvk/ops"
 
 // rule rewrites an instruction. It is exact: see why.
 //
-// Arithmetic is only ever left out of integers. A device may flush subnormal
+// Arithmetic is only ever left out of integers; of floats it may become other arithmetic. A device may flush subnormal
 // numbers, and host and device make a signalling NaN quiet, so that not even
 // x * 1 is x in every bit; and -0 + 0 is 0. No rule drops an operand that is a
 // value, such as that of x * 0: it may carry an error, which the result carries,
@@ -33,6 +33,8 @@ var rules = []rule{
 	{"view of number", "there is one element, and every element of the result is it", viewOfNumber},
 	{"constant operand", "a number beside a tensor is taken for all its elements, in the type that the constant has", constantOperand},
 	{"negate of negate", "integers wrap, so that each has one opposite and one complement", undone},
+	{"result type", "arithmetic in floats converts its operands to the type of its result", resultType},
+	{"power of two", "the product with the inverse of a power of two, a normal number, rounds as the quotient", byPowerOfTwo},
 	{"neutral", "x + 0, x - 0, x * 1, x / 1, x | 0, x ^ 0, x & -1, x << 0 and x >> 0 are x, of integers", neutral},
 }
 

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"math"
 	"slices"
 
 	"nxvk/ops"
@@ -107,4 +108,57 @@ func (w *work) equals(o ops.Operand, d ops.DType, n int64) bool {
 	x, ok := lit.Integer()
 	shift := 64 - d.Bits()
 	return ok && x<<shift == n<<shift
+}
+
+// resultType converts a literal of arithmetic in floats to the type of the result, where that has its number and the other
+// operand is of that type. So one kernel serves literals of all types, and package codegen knows the operands of a quotient
+// of bf16 or f16.
+func resultType(w *work, in *ops.Instr) (changed bool) {
+	if !arithmetic(in) {
+		return false
+	}
+	d := in.Outs[0].Type.DType
+	for i, o := range in.Ins {
+		if o.Lit == nil || o.Lit.Type.DType == d || len(o.Lit.Type.Shape) > 0 || w.typeOf(in.Ins[1-i]).DType != d {
+			continue
+		}
+		if x, ok := o.Lit.Number(); ok {
+			if lit := ops.NumberLiteral(d, x); lit != nil {
+				in.Ins[i] = ops.Operand{Lit: lit}
+				changed = true
+			}
+		}
+	}
+	return changed
+}
+
+// arithmetic is one of two operands whose result is a float.
+func arithmetic(in *ops.Instr) bool {
+	switch in.Op {
+	case ops.Add, ops.Subtract, ops.Multiply, ops.Divide:
+		return in.Outs[0].Type.DType.IsFloat()
+	}
+	return false
+}
+
+// largestPower bounds the exponents of the powers of two whose inverses are normal numbers of a float.
+var largestPower = map[ops.DType]int{ops.F64: 1022, ops.F32: 126, ops.BF16: 126, ops.F16: 14}
+
+// byPowerOfTwo multiplies by the inverse of a power of two.
+func byPowerOfTwo(w *work, in *ops.Instr) bool {
+	if in.Op != ops.Divide || !arithmetic(in) || in.Ins[1].Lit == nil {
+		return false
+	}
+	d := in.Outs[0].Type.DType
+	x, ok := in.Ins[1].Lit.Number()
+	fraction, e := math.Frexp(math.Abs(x))
+	if e--; !ok || fraction != 0.5 || max(e, -e) > largestPower[d] {
+		return false
+	}
+	inverse := ops.NumberLiteral(d, 1/x)
+	if inverse == nil || in.Ins[0].Lit == nil && !w.typeOf(in.Ins[0]).DType.IsInteger() && w.typeOf(in.Ins[0]).DType != d {
+		return false
+	}
+	inverse.Type.Shape = in.Ins[1].Lit.Type.Shape
+	return become(in, ops.Multiply, []ops.Operand{in.Ins[0], {Lit: inverse}})
 }
