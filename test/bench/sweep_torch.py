@@ -65,10 +65,12 @@ def fill(p, device):
         return torch.randint(low, high, shape, device=device, dtype=dtype)
     wide = torch.float64 if dtype in (torch.float64, torch.complex128) else torch.float32
     x = torch.rand(shape, device=device, dtype=wide)
-    if kind == "uniform":
+    if kind in ("uniform", "rectified"):
         x = x * 2 - 1
     elif kind == "positive":
         x = x + 1
+    if kind == "rectified":
+        x = x.clamp(min=0)
     if dtype.is_complex:
         return x * torch.tensor(complex(0.6, 0.8), device=device, dtype=dtype)
     return x.to(dtype)

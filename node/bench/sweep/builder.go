@@ -44,6 +44,24 @@ func (b *builder) param(f Fill, t ops.Type) int {
 	return b.value(t)
 }
 
+// rectify has zeros among the floats of one case in four, as activations, masks and gradients have.
+func (b *builder) rectify() {
+	if b.Float64() > 0.25 {
+		return
+	}
+	zeros := false
+	for i := range b.c.Params {
+		p := &b.c.Params[i]
+		if t, err := p.of(); err == nil && t.DType.IsFloat() && (p.Fill == Uniform || p.Fill == Fraction) {
+			p.Fill = Rectified
+			zeros = true
+		}
+	}
+	if zeros {
+		b.note = append(b.note, "half zeros")
+	}
+}
+
 // indices is a param of integers below n.
 func (b *builder) indices(n int, t ops.Type) int {
 	i := b.param(Indices, t)

@@ -2,13 +2,12 @@ package sweep
 
 import (
 	"bufio"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 )
 
@@ -49,6 +48,7 @@ const (
 	Uniform   Fill = "uniform"   // floats in (-1, 1), all integers of the type
 	Positive  Fill = "positive"  // [1, 2), integers from 1 to 8
 	Fraction  Fill = "fraction"  // [0, 1), integers 0 and 1
+	Rectified Fill = "rectified" // floats in [0, 1), of which half are 0
 	Indices   Fill = "indices"   // integers below the bound
 	Dominant  Fill = "dominant"  // well conditioned square matrices
 	Symmetric Fill = "symmetric" // the same, symmetric positive definite
@@ -77,19 +77,12 @@ func (p *Param) literal() (*ops.Literal, error) {
 	if err != nil {
 		return nil, err
 	}
-	lit := &ops.Literal{Type: t}
-	switch t.DType {
-	case ops.F32:
-		lit.Data = binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(p.Number)))
-	case ops.F64:
-		lit.Data = binary.LittleEndian.AppendUint64(nil, math.Float64bits(p.Number))
-	case ops.U32, ops.S32:
-		lit.Data = binary.LittleEndian.AppendUint32(nil, uint32(int64(p.Number)))
-	case ops.S64:
-		lit.Data = binary.LittleEndian.AppendUint64(nil, uint64(int64(p.Number)))
-	default:
-		return nil, fmt.Errorf("a literal of type %v: write it as f32, f64, s32, u32 or s64", t.DType)
+	store := dense.StoreAs[float64](t.DType)
+	if store == nil || t.DType.IsComplex() || t.DType.Bits() < 8 {
+		return nil, fmt.Errorf("a literal of type %v: write it as a real type of 8 bits or more", t.DType)
 	}
+	lit := &ops.Literal{Type: t, Data: make([]byte, t.Bytes())}
+	store(lit.Data, 0, []float64{p.Number})
 	return lit, nil
 }
 

@@ -81,6 +81,7 @@ func drawCase(f family, o Options, id int) Case {
 		b := &builder{Rand: r, limit: float64(o.MaxBytes), scale: scale}
 		b.c.ID, b.c.Family, b.c.Params = id, f.name, []Param{}
 		if fits(func() { f.draw(b); b.check() }) {
+			b.rectify()
 			b.c.Name = b.name()
 			return b.c
 		}

@@ -94,6 +94,10 @@ func (f filler) elements(p *Param, d ops.DType, n int) ops.ID {
 		x = f.step(ops.Subtract, t, nil, x, single(1))
 	case Positive:
 		x = f.step(ops.Add, t, nil, x, single(1))
+	case Rectified:
+		x = f.step(ops.Multiply, t, nil, x, single(2))
+		x = f.step(ops.Subtract, t, nil, x, single(1))
+		x = f.step(ops.Max, t, nil, x, single(0))
 	}
 	if d.IsComplex() {
 		x = f.step(ops.Multiply, typed(ops.C64, n), nil, x, direction)

@@ -1,13 +1,12 @@
 package sweep
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
+	"nxvk/fallback/dense"
 	"nxvk/ops"
 	"nxvk/synth/graph"
 )
@@ -123,19 +122,11 @@ func (b *builder) fillAs(v int, in *ops.Instr, k int, values map[ops.ID]int) {
 
 // numberOf returns the number of a scalar literal.
 func numberOf(lit *ops.Literal) (float64, error) {
-	if len(lit.Type.Shape) == 0 {
-		switch d := lit.Data; lit.Type.DType {
-		case ops.F32:
-			return float64(math.Float32frombits(binary.LittleEndian.Uint32(d))), nil
-		case ops.F64:
-			return math.Float64frombits(binary.LittleEndian.Uint64(d)), nil
-		case ops.U32:
-			return float64(binary.LittleEndian.Uint32(d)), nil
-		case ops.S32:
-			return float64(int32(binary.LittleEndian.Uint32(d))), nil
-		case ops.S64:
-			return float64(int64(binary.LittleEndian.Uint64(d))), nil
-		}
+	d := lit.Type.DType
+	if load := dense.LoadAs[float64](d); load != nil && len(lit.Type.Shape) == 0 && !d.IsComplex() && d.Bits() >= 8 {
+		var x [1]float64
+		load(x[:], lit.Data, 0, 1)
+		return x[0], nil
 	}
-	return 0, fmt.Errorf("a literal of %v: write scalars of f32, f64, s32, u32 or s64", lit.Type)
+	return 0, fmt.Errorf("a literal of %v: write scalars of a real type of 8 bits or more", lit.Type)
 }

@@ -54,7 +54,7 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("%s: %s", r.Name, r.Error)
 		}
 	}
-	for _, text := range []string{"# no program\n(%1:f32[2]) {", "# bits\n(%1:u8[2]) {\n  %2:u8[2] = add %1, u8(1)\n  give %2\n}"} {
+	for _, text := range []string{"# no program\n(%1:f32[2]) {", "# imaginary\n(%1:c64[2]) {\n  %2:c64[2] = add %1, c64(1+2i)\n  give %2\n}"} {
 		if _, err := Read(strings.NewReader(text)); err == nil {
 			t.Errorf("no error for %q", text)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,18 @@ func TestOperands(t *testing.T) {
 		if x < 1 || x > 8 {
 			t.Errorf("a small positive number is %d", x)
 		}
+	}
+	zeros := 0
+	for x := range slices.Chunk(read(param(Rectified, ops.BF16, 1000)), 2) {
+		if x[1]&0x80 != 0 {
+			t.Errorf("a rectified number is %#x", x)
+		}
+		if x[0] == 0 && x[1] == 0 {
+			zeros++
+		}
+	}
+	if zeros < 400 || zeros > 600 {
+		t.Errorf("%d of 1000 rectified numbers are 0", zeros)
 	}
 	large := read(param(Uniform, ops.U8, tile+3))
 	if len(large) != tile+3 || !bytes.Equal(large[tile:], large[:3]) {
