@@ -12,10 +12,13 @@ defmodule Suites.MixProject do
         Path.expand("../../elixir/nx_vulkan_go/test/support/notebook", __DIR__)
       ],
       deps: deps(),
-      # The suites bring containers of their own.
-      consolidate_protocols: false
+      # The suites bring containers of their own. Elsewhere a protocol that is not consolidated asks the code
+      # server at each use: a call with two hundred parameters takes milliseconds longer.
+      consolidate_protocols: Mix.env() != :test
     ]
   end
+
+  def cli, do: [preferred_envs: [suite: :test]]
 
   def application, do: [extra_applications: [:logger, :ex_unit]]
 

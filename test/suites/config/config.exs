@@ -1,11 +1,14 @@
 import Config
 
-config :nx_vulkan_go,
-  add_backend_on_inspect: false,
-  check_shape_and_type: true,
-  fallback: :raise,
-  # What stays in the VM is computed by Nx.BinaryBackend; the suites are of the node.
-  vm_limit: 0
+config :nx_vulkan_go, fallback: :raise
+
+if config_env() == :test do
+  config :nx_vulkan_go,
+    add_backend_on_inspect: false,
+    check_shape_and_type: true,
+    # What stays in the VM is computed by Nx.BinaryBackend; the suites are of the node.
+    vm_limit: 0
+end
 
 # Some tests read what is logged; nobody else does.
 config :bumblebee, progress_bar_enabled: false
