@@ -9,6 +9,8 @@ defmodule Mix.Tasks.Suite do
                                       is known to fail
       mix suite nx nx_test --slowest 20   and the tests that took longest, in milliseconds
       mix suite nx nx_test --test "random_uniform/1 generates with shape"   one test of it
+      mix suite nx nx_test --timeout 3600  seconds that a test may take, for those that compute much on a
+                                      device (600)
 
   The outcome is printed in the form that `test/count` reads.
   """
@@ -20,7 +22,13 @@ defmodule Mix.Tasks.Suite do
 
     {options, args} =
       OptionParser.parse!(args,
-        strict: [verbose: :boolean, control: :boolean, slowest: :integer, test: :keep]
+        strict: [
+          verbose: :boolean,
+          control: :boolean,
+          slowest: :integer,
+          test: :keep,
+          timeout: :integer
+        ]
       )
 
     case args do
@@ -39,7 +47,7 @@ defmodule Mix.Tasks.Suite do
     known = if tests == [], do: known, else: Map.take(known, tests)
 
     name
-    |> Suites.run(file, place, [timeout: 600_000] ++ only(tests))
+    |> Suites.run(file, place, [timeout: 1000 * (options[:timeout] || 600)] ++ only(tests))
     |> report(known, name, file, options)
   end
 
