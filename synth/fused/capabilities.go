@@ -10,6 +10,7 @@ import (
 	"nxvk/synth/lowering"
 	"nxvk/synth/movement"
 	"nxvk/synth/partition"
+	"nxvk/synth/reduction"
 )
 
 // Capabilities answers the partitioner's questions about the kernels of operations.
@@ -18,6 +19,11 @@ type Capabilities struct{}
 // Tiles reports whether package movement copies a transposition in tiles.
 func (Capabilities) Tiles(in *ops.Instr, operand ops.Type, t *lowering.Target) bool {
 	return movement.Tiles(in, operand, t)
+}
+
+// FoldsAcross reports whether package reduction loads what is transposed as it lies in memory.
+func (Capabilities) FoldsAcross(fold, transposition *ops.Instr, operand ops.Type, t *lowering.Target) bool {
+	return reduction.Loads(fold, transposition, operand, t)
 }
 
 // A product of many long sums takes so long that another pass over its results costs

@@ -76,6 +76,8 @@ type Capabilities interface {
 	// Tiles reports whether a transposition is faster in a kernel of its own than as
 	// a strided read in the kernels that use its result.
 	Tiles(transposition *ops.Instr, operand ops.Type, t *lowering.Target) bool
+	// FoldsAcross reports whether a reduction of a transposed tensor is as fast without the transposition.
+	FoldsAcross(fold, transposition *ops.Instr, operand ops.Type, t *lowering.Target) bool
 	// Chains reports whether one kernel carries out the stages of a fusion.
 	Chains(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) bool
 	// Abreast reports whether one kernel carries out fusions that do not depend on one another.

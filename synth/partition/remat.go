@@ -5,6 +5,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/fusion"
+	"nxvk/synth/lowering"
 )
 
 // remat is the cost of recomputing a value where it is read.
@@ -102,5 +103,26 @@ func (f *partitioner) tiles(in *ops.Instr) bool {
 	if in.Op != ops.Transpose {
 		return false
 	}
-	return f.caps.Tiles(in, f.typeOf(in.Ins[0]), f.t)
+	operand := f.typeOf(in.Ins[0])
+	return f.caps.Tiles(in, operand, f.t) && !f.foldsAcross(in, operand)
+}
+
+// foldsAcross reports whether nothing but reductions use a transposition, which load the tensor as it lies.
+func (f *partitioner) foldsAcross(in *ops.Instr, operand ops.Type) bool {
+	n := &f.nodes[f.made[in.Outs[0].ID]]
+	if n.kept || !f.t.Allows(lowering.RuleReduceIn) {
+		return false
+	}
+	some := false
+	for _, u := range n.users {
+		v := &f.nodes[u]
+		if !v.live {
+			continue
+		}
+		if v.pattern != patternReduction || !f.caps.FoldsAcross(v.in, in, operand, f.t) {
+			return false
+		}
+		some = true
+	}
+	return some
 }

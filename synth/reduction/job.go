@@ -50,6 +50,8 @@ type Job struct {
 	Order strided.Schedule
 	Group int // neighbouring outputs that an invocation computes: 1 or 4
 
+	beside beside
+
 	onHost *hostSum // what the host can carry out; nil where that is nothing
 }
 
@@ -180,6 +182,7 @@ func (j *Job) pass(t *lowering.Target, temp int) (*codegen.Program, *Job) {
 		j.Group = 1 // a processor has no room for as many pairs
 	}
 	j.Order = strided.ScheduleOf(t, &j.Layout)
+	j.layOut(t)
 	j.Arrange()
 	n, k := j.Order.Partials(), strided.Product(j.Kept)
 	j.Last = n == 1
@@ -265,7 +268,10 @@ func (j *Job) Program(t *lowering.Target) *codegen.Program {
 		p.Buffers, p.Bytes = append(p.Buffers, b), p.Bytes+b.Bytes
 	}
 	perGroup := o.Local
-	if o.Tree {
+	switch {
+	case j.beside.outputs > 0:
+		perGroup = j.beside.outputs
+	case o.Tree:
 		perGroup = o.Local / o.Parts
 	}
 	p.Groups = (units + perGroup - 1) / perGroup
@@ -308,7 +314,7 @@ func (j *Job) describe() string {
 	key := fmt.Sprintf("reduce %s kept=%d reduced=%d group=%d rest=%v tree=%v across=%v last=%v", j.Key, len(j.Kept), len(j.Reduced),
 		j.Group, strided.Product(j.Reduced)%strided.Components != 0, j.Order.Tree, j.Order.Across, j.Last)
 	if j.Order.Tree {
-		key += fmt.Sprintf(" parts=%d apart=%v chunks=%v", j.Order.Parts, j.Order.Apart, j.Order.Chunks > 1)
+		key += fmt.Sprintf(" parts=%d apart=%v chunks=%v beside=%d", j.Order.Parts, j.Order.Apart, j.Order.Chunks > 1, j.beside)
 	}
 	key += fmt.Sprintf(" ahead=%v", j.ahead())
 	for i := range j.Ins {

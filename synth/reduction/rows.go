@@ -19,11 +19,7 @@ func (w *Writer) Everywhere(xs []kernel.Value, first, slot kernel.Value, n, turn
 	own.arrays = w.turns[turn]
 	place := w.Convert(w.Add(first, slot), scalar.U32)
 	types, shared := w.typesOf(xs), own.share(xs)
-	put := func(xs []kernel.Value) {
-		for i, x := range xs {
-			w.StoreShared(shared[i], place, w.AsBits(x, scalar.U32))
-		}
-	}
+	put := func(xs []kernel.Value) { w.put(shared, place, xs) }
 	barrier := w.Barrier
 	if w.Together {
 		barrier = w.SubgroupBarrier

@@ -37,9 +37,12 @@ func (j *Job) write(e *codegen.Emitter) error {
 		return err
 	}
 	w.after = j.Finish.writer(e, len(w.Buffers)-len(j.Finish.Outs)-j.Finish.buffers())
-	if j.Order.Tree {
+	switch {
+	case j.beside.outputs > 0:
+		w.outputsBeside()
+	case j.Order.Tree:
 		w.rows()
-	} else {
+	default:
 		w.parts()
 	}
 	return w.Err
@@ -112,23 +115,26 @@ func (w *Writer) rows() {
 	limit := w.Select(w.Compare(scalar.Lt, end, w.Fours), end, w.Fours)
 	at := w.Locate(o)
 	acc := w.fold(at, w.Add(start, part), limit, w.Index(parts))
-	acc = w.rest(acc, at, func() kernel.Value {
-		owns := w.Compare(scalar.Lt, w.Fours, end)
-		if w.Job.Order.Chunks > 1 {
-			owns = w.Prim(scalar.AndB, scalar.Bool, owns, w.Compare(scalar.Le, start, w.Fours))
-		}
-		if !w.Job.Order.Apart {
-			_, last := w.DivMod(w.Fours, w.Index(parts))
-			owns = w.Prim(scalar.AndB, scalar.Bool, owns, w.Compare(scalar.Eq, last, part))
-		}
-		return owns
-	})
+	acc = w.rest(acc, at, func() kernel.Value { return w.ownsRest(start, end, part) })
 	totals := w.Tree(w.Join(acc), w.Mul(row, w.Index(parts)), part, parts)
 	first := w.Compare(scalar.Eq, part, w.Index(0))
 	w.If(w.Prim(scalar.AndB, scalar.Bool, first, valid), func() []kernel.Value {
 		w.store(o, chunk, totals)
 		return nil
 	}, nil)
+}
+
+// ownsRest reports whether a part of a chunk folds the elements after the last whole four of the output.
+func (w *Writer) ownsRest(start, end, part kernel.Value) kernel.Value {
+	owns := w.Compare(scalar.Lt, w.Fours, end)
+	if w.Job.Order.Chunks > 1 {
+		owns = w.Prim(scalar.AndB, scalar.Bool, owns, w.Compare(scalar.Le, start, w.Fours))
+	}
+	if !w.Job.Order.Apart {
+		_, last := w.DivMod(w.Fours, w.Index(w.Job.Order.Parts))
+		owns = w.Prim(scalar.AndB, scalar.Bool, owns, w.Compare(scalar.Eq, last, part))
+	}
+	return owns
 }
 
 // radix is the number of parts that an invocation joins between two barriers. The parts
@@ -145,24 +151,27 @@ func (w *Writer) Tree(xs []kernel.Value, first, slot kernel.Value, n int) []kern
 	}
 	place := w.Convert(w.Add(first, slot), scalar.U32)
 	types, shared := w.typesOf(xs), w.share(xs)
-	for i, x := range xs {
-		w.StoreShared(shared[i], place, w.AsBits(x, scalar.U32))
-	}
+	w.put(shared, place, xs)
 	for left := n; left > 1; {
 		w.Barrier()
 		n := min(radix, left)
 		left /= n
 		xs = w.If(w.Compare(scalar.Lt, slot, w.Index(left)), func() []kernel.Value {
 			joined := w.halves(types, shared, place, left, n)
-			for i := range shared {
-				if left > 1 { // nobody else reads this place
-					w.StoreShared(shared[i], place, w.AsBits(joined[i], scalar.U32))
-				}
+			if left > 1 { // nobody else reads this place
+				w.put(shared, place, joined)
 			}
 			return joined
 		}, func() []kernel.Value { return xs })
 	}
 	return xs
+}
+
+// put stores values at a place of arrays of the workgroup.
+func (w *Writer) put(arrays []int, place kernel.Value, xs []kernel.Value) {
+	for i, x := range xs {
+		w.StoreShared(arrays[i], place, w.AsBits(x, scalar.U32))
+	}
 }
 
 func (w *Writer) typesOf(xs []kernel.Value) []scalar.Type {
@@ -176,7 +185,10 @@ func (w *Writer) typesOf(xs []kernel.Value) []scalar.Type {
 // share stores the values in arrays of the workgroup, one for each value, with a place
 // for every invocation. A truth value is 0 or 1 there. Arrays are used again: a barrier
 // lies between the last read of one and the next write.
-func (w *Writer) share(xs []kernel.Value) []int {
+func (w *Writer) share(xs []kernel.Value) []int { return w.arraysOf(xs, w.Local) }
+
+// arraysOf is share with so many places.
+func (w *Writer) arraysOf(xs []kernel.Value, places int) []int {
 	used := map[scalar.Type]int{}
 	arrays := make([]int, len(xs))
 	for i, t := range w.typesOf(xs) {
@@ -184,7 +196,7 @@ func (w *Writer) share(xs []kernel.Value) []int {
 			t = scalar.U32
 		}
 		if used[t] == len(w.arrays[t]) {
-			w.arrays[t] = append(w.arrays[t], w.Shared(t, w.Local))
+			w.arrays[t] = append(w.arrays[t], w.Shared(t, places))
 		}
 		arrays[i] = w.arrays[t][used[t]]
 		used[t]++
