@@ -33,7 +33,7 @@ type Cache struct {
 const (
 	// fewest is how many instructions a trace needs to be worth a look for others
 	// like it.
-	fewest = 3
+	fewest = 2
 	// maxVariants bounds the variants of an entry, and maxWeight the instructions
 	// of all entries.
 	maxVariants = 4
