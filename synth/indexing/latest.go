@@ -67,23 +67,38 @@ func (l *latest) program(what string, units int, f func(w *latestWriter, u kerne
 	}
 	p.Body = func(e *codegen.Emitter) error {
 		w := &latestWriter{Emitter: e, job: l}
-		units := e.NextNumber()
+		w.units = e.NextNumber()
 		w.elements = e.NextNumber()
 		w.reader = l.reader(e, 0, 1)
 		w.axes, w.axesStrides = pairs(e, len(l.axes))
 		w.slice, w.sliceStrides = pairs(e, len(l.slice))
-		e.ForUnits(units, latestSteps, func(u kernel.Value) { f(w, u) })
+		e.ForUnits(w.units, latestSteps, func(u kernel.Value) { f(w, u) })
 		return nil
 	}
 	return p
 }
 
-// raise has each update leave its number in the word of its slice, if it is the largest.
+// raise has each update leave its number in the word of its slice, if it is the largest. The device takes the changes of
+// one word one after the other. So where slices are few, the last updates come first, and those that come later find a larger
+// number and change nothing.
 func (l *latest) raise() *codegen.Program {
-	return l.program("raise", l.count, func(w *latestWriter, u kernel.Value) {
-		w.MaxBuffer(2, w.reader.place(u, w.Index(0)), w.Add(u, w.Index(1)))
+	what, few := "raise", l.numSlices()*fewSlices <= l.count
+	if few {
+		what = "raise few"
+	}
+	return l.program(what, l.count, func(w *latestWriter, u kernel.Value) {
+		if !few {
+			w.MaxBuffer(2, w.reader.place(u, w.Index(0)), w.Add(u, w.Index(1)))
+			return
+		}
+		number := w.Sub(w.units, u)
+		place := w.reader.place(w.Sub(number, w.Index(1)), w.Index(0))
+		w.IfThen(w.IsLess(w.LoadAtomic(2, place), number), func() { w.MaxBuffer(2, place, number) })
 	}, l.indices, codegen.CheckBuffer(0), with(l.last, lowering.Read|lowering.Write))
 }
+
+// fewSlices is how many updates there are for each slice, at least, where slices are few.
+const fewSlices = 16
 
 // takeBySlice has each slice take its last update.
 func (l *latest) takeBySlice() *codegen.Program {
@@ -108,7 +123,7 @@ type latestWriter struct {
 	*codegen.Emitter
 	job                                    *latest
 	reader                                 *placeReader
-	elements                               kernel.Value
+	units, elements                        kernel.Value
 	axes, axesStrides, slice, sliceStrides []kernel.Value
 }
 

@@ -227,6 +227,11 @@ func (b *Builder) MaxBuffer(buf int, index, v Value) {
 	b.emit(Inst{Op: MaxBuffer, Index: buf, Args: []Value{index, v}})
 }
 
+// LoadAtomic reads an element of a buffer of U32 that AddBuffer or MaxBuffer of others may change meanwhile.
+func (b *Builder) LoadAtomic(buf int, index Value) Value {
+	return b.emit(Inst{Op: LoadAtomic, Index: buf, Args: []Value{index}}, scalar.U32)[0]
+}
+
 // LoadShared reads an element of a shared array.
 func (b *Builder) LoadShared(array int, index Value) Value {
 	if b.twofold[array] {

@@ -128,6 +128,7 @@ const (
 	Store                     // Index is the buffer; Args[0] counts groups of len(Args)-1 elements
 	AddBuffer                 // element Args[0] of buffer Index, of U32, grows by Args[1], in one piece
 	MaxBuffer                 // element Args[0] of buffer Index, of U32, becomes Args[1] if that is larger, in one piece
+	LoadAtomic                // element Args[0] of buffer Index, of U32, which others may raise or add to meanwhile
 	LoadWord                  // word Args[0], of 32 bits, of buffer Index, whatever its elements are
 	LoadShared                // element Args[0] of shared array Index
 	StoreShared               // element Args[0] of shared array Index becomes Args[1]

@@ -127,6 +127,8 @@ func (p *printer) text(in *Inst) string {
 		return fmt.Sprintf("accumulate b%d%s", in.Index, uses(in.Args))
 	case MaxBuffer:
 		return fmt.Sprintf("raise b%d%s", in.Index, uses(in.Args))
+	case LoadAtomic:
+		return fmt.Sprintf("look b%d%s", in.Index, uses(in.Args))
 	case LoadWord:
 		return fmt.Sprintf("word b%d%s", in.Index, uses(in.Args))
 	case LoadShared:

@@ -80,7 +80,7 @@ func (v *verifier) memory(in *Inst) error {
 	switch in.Op {
 	case Lookup:
 		limit = len(v.k.Tables)
-	case Load, Store, LoadWord, AddBuffer, MaxBuffer:
+	case Load, Store, LoadWord, LoadAtomic, AddBuffer, MaxBuffer:
 		limit = len(v.k.Buffers)
 	}
 	if in.Index >= limit {
@@ -106,9 +106,15 @@ func (v *verifier) accessed(in *Inst) (vs []Value, t scalar.Type, err error) {
 			return nil, t, fmt.Errorf("malformed lookup")
 		}
 		return nil, t, nil
-	case AddBuffer, MaxBuffer:
+	case AddBuffer, MaxBuffer, LoadAtomic:
 		if buf := v.k.Buffers[in.Index]; !buf.Read || !buf.Write || buf.Elem != U32 {
 			return nil, t, fmt.Errorf("buffer %d cannot grow: it is not one of u32 that is read and written", in.Index)
+		}
+		if in.Op == LoadAtomic {
+			if len(in.Args) != 1 || len(in.Res) != 1 {
+				return nil, t, fmt.Errorf("malformed load of an element that others change")
+			}
+			return in.Res, scalar.U32, nil
 		}
 		if len(in.Args) != 2 {
 			return nil, t, fmt.Errorf("%d elements grow at once", len(in.Args)-1)

@@ -81,6 +81,7 @@ const (
 	opNot                  = 200
 	opBitCount             = 205
 	opControlBarrier       = 224
+	opAtomicLoad           = 227
 	opAtomicIAdd           = 234
 	opAtomicUMax           = 239
 	opPhi                  = 245

@@ -96,6 +96,9 @@ func (m *module) inst(in *kernel.Inst) {
 	case kernel.Barrier:
 		w := m.word(scopeWorkgroup)
 		m.do(opControlBarrier, w, w, m.word(semanticsShared))
+	case kernel.LoadAtomic:
+		ptr, _ := m.element(access{kernel.U32, 1}, in.Index, m.ids[in.Args[0]])
+		m.ids[in.Res[0]] = m.emit(opAtomicLoad, m.typ(scalar.U32), ptr, m.word(scopeDevice), m.word(0))
 	case kernel.AddBuffer, kernel.MaxBuffer:
 		op := uint32(opAtomicIAdd)
 		if in.Op == kernel.MaxBuffer {

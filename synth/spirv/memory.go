@@ -70,7 +70,7 @@ func accesses(k *kernel.Kernel, buf int) (all []access) {
 			switch {
 			case in.Op == kernel.Load && in.Index == buf:
 				add(accessOf(elem, len(in.Res)))
-			case (in.Op == kernel.AddBuffer || in.Op == kernel.MaxBuffer) && in.Index == buf:
+			case (in.Op == kernel.AddBuffer || in.Op == kernel.MaxBuffer || in.Op == kernel.LoadAtomic) && in.Index == buf:
 				add(access{kernel.U32, 1})
 			case in.Op == kernel.Store && in.Index == buf:
 				add(accessOf(elem, len(in.Args)-1))

@@ -52,7 +52,7 @@ var indexed = map[string]struct {
 }{
 	"param": {kernel.ParamOf, "p"}, "lookup": {kernel.Lookup, "t"}, "load": {kernel.Load, "b"}, "store": {kernel.Store, "b"},
 	"word": {kernel.LoadWord, "b"}, "get": {kernel.LoadShared, "s"}, "put": {kernel.StoreShared, "s"}, "grow": {kernel.AddShared, "s"},
-	"accumulate": {kernel.AddBuffer, "b"}, "raise": {kernel.MaxBuffer, "b"},
+	"accumulate": {kernel.AddBuffer, "b"}, "raise": {kernel.MaxBuffer, "b"}, "look": {kernel.LoadAtomic, "b"},
 }
 
 // inst reads one instruction; its blocks are still empty.

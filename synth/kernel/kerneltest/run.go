@@ -146,6 +146,9 @@ func (v *invocation) inst(in *kernel.Inst) {
 		v.accumulate(in.Index, v.vals[in.Args[0]], v.vals[in.Args[1]])
 	case kernel.MaxBuffer:
 		v.raise(in.Index, v.vals[in.Args[0]], v.vals[in.Args[1]])
+	case kernel.LoadAtomic:
+		v.vals[in.Res[0]] = v.load(in.Index, v.vals[in.Args[0]])
+		v.adds(v.elements(in.Index, v.vals[in.Args[0]]))
 	case kernel.LoadWord:
 		at := v.vals[in.Args[0]]
 		v.vals[in.Res[0]] = uint64(binary.LittleEndian.Uint32(v.buffers[in.Index][4*at:]))
