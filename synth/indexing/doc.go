@@ -8,7 +8,7 @@
 // Updates are deterministic. A GPU adds integers of up to 32 bits with atomics
 // (accumulation), because their sums are the same in any order. Of indexed_put it finds the
 // last update of each slice, by counting where there are few (ranking), else with an atomic
-// maximum (latest). Many updates of few elements are added in parts (tally). It sorts other
+// maximum (latest), and a look before it where many updates change few slices. Many updates of few elements are added in parts (tally). It sorts other
 // updates by the slice that they change: few of them by counting, thousands by counting in
 // tiles that are merged (merger), more with a radix sort of the bits of slice numbers. It
 // then adds the segments of the sorted list to a copy of the tensor in levels (segments).

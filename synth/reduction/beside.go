@@ -36,7 +36,7 @@ const (
 // besideOf is how a workgroup has the outputs of a tree, whose totals take so many bytes for each part.
 func besideOf(t *lowering.Target, s *strided.Schedule, outputs, bytes int) (b beside, local int) {
 	for n := mostBeside; n >= leastBeside; n /= 2 {
-		local := min(threads(t), s.Parts*n)
+		local := min(strided.Threads(t, besideThreads), s.Parts*n)
 		turns := s.Parts * n / local
 		if turns > radix || s.Parts*n*bytes > t.SharedMemory || n > leastBeside && outputs < n*busyGroups {
 			continue
@@ -48,14 +48,6 @@ func besideOf(t *lowering.Target, s *strided.Schedule, outputs, bytes int) (b be
 
 // besideThreads is the size of a workgroup that has outputs beside one another.
 const besideThreads = 1024
-
-func threads(t *lowering.Target) int {
-	n := besideThreads
-	for n > t.MaxInvocations {
-		n /= 2
-	}
-	return n
-}
 
 // layOut has neighbouring invocations load what lies together, where the elements do not lie as the schedule expects. It
 // reports whether they do.

@@ -75,7 +75,7 @@ func ScheduleOf(t *lowering.Target, r *Reduction) Schedule {
 	}
 	s := parted(n, GPUPart, min(gpuColumns/k, n/GPUPart))
 	if k >= wideColumns { // a device takes as long to begin a small workgroup as a large one
-		s.Local = threads(t, wideGroup)
+		s.Local = Threads(t, wideGroup)
 	}
 	s.Across, s.Ahead = r.across(), n >= RoundsAhead*Components*s.Parts
 	return s
@@ -91,7 +91,7 @@ func parted(n, local, parts int) Schedule {
 // invocations load neighbouring elements.
 func rowwise(t *lowering.Target, k, n int) Schedule {
 	s := Schedule{Tree: true, Chunks: 1, Parts: 1, Apart: n%Components != 0 && k > 1}
-	s.Local = threads(t, RowThreads)
+	s.Local = Threads(t, RowThreads)
 	for n > soloRow && s.Parts < s.Local && (s.Parts*partRow < n || s.Apart && s.Parts < sideBySide && s.Parts*Components < n) {
 		s.Parts *= 2
 	}
@@ -99,7 +99,7 @@ func rowwise(t *lowering.Target, k, n int) Schedule {
 	case k < fewRows && n >= cutRow, k < manyRows && n > cutRows:
 		s.Chunks = max(1, min((gpuRowGroups+k-1)/k, n/gpuRowChunk))
 	case n > longRow:
-		s.Local = threads(t, longThreads)
+		s.Local = Threads(t, longThreads)
 		s.Parts = s.Local
 	}
 	unit := Components * s.Parts
@@ -111,8 +111,8 @@ func rowwise(t *lowering.Target, k, n int) Schedule {
 	return s
 }
 
-// threads is the greatest power of two up to n that a device has invocations of a workgroup.
-func threads(t *lowering.Target, n int) int {
+// Threads is the greatest power of two up to n that a device has invocations of a workgroup.
+func Threads(t *lowering.Target, n int) int {
 	for n > t.MaxInvocations && n > 1 {
 		n /= 2
 	}
