@@ -51,18 +51,23 @@ func TestTransposedOnce(t *testing.T) {
 		s       ops.Shape
 		axes    []int
 		reduced []int
-		also    bool
+		also    bool // something else reads it, too
+		spreads bool // the result is spread over another tensor of that shape
 		want    int
 	}{
-		{"rows of columns", ops.Shape{257, 1023}, []int{1, 0}, []int{1}, false, 1},
-		{"columns of rows", ops.Shape{1023, 257}, []int{1, 0}, []int{0}, false, 1},
-		{"rows in a batch", ops.Shape{3, 129, 160}, []int{0, 2, 1}, []int{2}, false, 1},
-		{"also read", ops.Shape{257, 1023}, []int{1, 0}, []int{1}, true, 2},
-		{"few rows", ops.Shape{1 << 14, 48}, []int{1, 0}, []int{1}, false, 2},
+		{"rows of columns", ops.Shape{257, 1023}, []int{1, 0}, []int{1}, false, false, 1},
+		{"columns of rows", ops.Shape{1023, 257}, []int{1, 0}, []int{0}, false, false, 1},
+		{"rows in a batch", ops.Shape{3, 129, 160}, []int{0, 2, 1}, []int{2}, false, false, 1},
+		{"also read", ops.Shape{257, 1023}, []int{1, 0}, []int{1}, true, false, 2},
+		{"spread over rows", ops.Shape{257, 1023}, []int{1, 0}, []int{1}, false, true, 2},
+		{"few rows", ops.Shape{1 << 14, 48}, []int{1, 0}, []int{1}, false, false, 2},
 	} {
 		g := synthtest.NewSketch(t)
 		x := g.Do(ops.Transpose, ops.F32, g.Param(ops.F32, c.s...), synthtest.Attrs{c.axes})
-		list := []ops.Operand{g.Do(ops.Sum, ops.F32, x, synthtest.Attrs{c.reduced, {0}})}
+		list := []ops.Operand{g.Do(ops.Sum, ops.F32, x, synthtest.Attrs{c.reduced, {1}})}
+		if c.spreads {
+			list[0] = g.Do(ops.Divide, ops.F32, g.Param(ops.F32, 1023, 257), list[0])
+		}
 		if c.also {
 			list = append(list, x)
 		}

@@ -107,7 +107,8 @@ func (f *partitioner) tiles(in *ops.Instr) bool {
 	return f.caps.Tiles(in, operand, f.t) && !f.foldsAcross(in, operand)
 }
 
-// foldsAcross reports whether nothing but reductions use a transposition, which load the tensor as it lies.
+// foldsAcross reports whether nothing but reductions use a transposition, which load the tensor as it lies. A kernel of whole
+// rows does not: that is what becomes of a reduction whose result is spread over its rows again.
 func (f *partitioner) foldsAcross(in *ops.Instr, operand ops.Type) bool {
 	n := &f.nodes[f.made[in.Outs[0].ID]]
 	if n.kept || !f.t.Allows(lowering.RuleReduceIn) {
@@ -119,10 +120,29 @@ func (f *partitioner) foldsAcross(in *ops.Instr, operand ops.Type) bool {
 		if !v.live {
 			continue
 		}
-		if v.pattern != patternReduction || !f.caps.FoldsAcross(v.in, in, operand, f.t) {
+		if v.pattern != patternReduction || !f.caps.FoldsAcross(v.in, in, operand, f.t) || f.spreads(v, v.in.Outs[0].Type.Size()) {
 			return false
 		}
 		some = true
 	}
 	return some
+}
+
+// spreads reports whether views of a value or operations on its elements have more than size elements.
+func (f *partitioner) spreads(n *node, size int) bool {
+	seen := map[int]bool{}
+	for list := slices.Clone(n.users); len(list) > 0; {
+		u := list[len(list)-1]
+		list = list[:len(list)-1]
+		v := &f.nodes[u]
+		if seen[u] || !v.live || v.pattern != patternElementwise && v.pattern != patternView {
+			continue
+		}
+		if v.in.Outs[0].Type.Size() > size {
+			return true
+		}
+		seen[u] = true
+		list = append(list, v.users...)
+	}
+	return false
 }
