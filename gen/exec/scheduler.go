@@ -52,7 +52,8 @@ func (s *scheduler) Queue(of *store.Session) *Queue {
 // Stream carries out instructions after everything that the session asked for
 // before.
 func (s *scheduler) Stream(q *Queue, instrs []wire.Instr) {
-	defer s.turns.Begin()()
+	s.turns.Begin()
+	defer s.turns.End()
 	for i := range instrs {
 		in := &instrs[i]
 		if in.Op == ops.Cancel && in.Err == nil {
@@ -105,7 +106,8 @@ func (s *scheduler) enqueue(q *Queue, r request) {
 
 // advance serves a queue until it is empty or has to wait.
 func (s *scheduler) advance(q *Queue) {
-	defer s.turns.Begin()()
+	s.turns.Begin()
+	defer s.turns.End()
 	for q.waits == 0 && q.queue.Len() > 0 {
 		if s.turns.Over() {
 			s.yield(q)

@@ -15,13 +15,16 @@ import (
 // first: an idle device starts early, and no submission runs so long that a
 // driver takes it for a hang.
 const (
-	// batchFirst is the length of the first batch for an idle device. Those that follow are each
+	// batchFirst is the length of the first batch for an idle device, after a read or silence. Those that follow are each
 	// twice as long as the one before, up to batchIdle. On an H200, where recording a dispatch takes
 	// 4 to 7 µs, models begin 0.2 to 0.6 ms earlier than with batchIdle at once.
 	batchFirst = 8
 	batchIdle  = 64
 	batchBusy  = 256
 	batchTime  = 50e-3 // seconds
+	// idleTime is the estimated time of work that an idle device gets before its batch has its length. Shorter work
+	// gathers: a submission takes the host as long as some dispatches.
+	idleTime = 1e-3 // seconds
 	// shallow is so many submissions that the device will not run out of work
 	// while a long batch is recorded.
 	shallow = 4
@@ -37,6 +40,7 @@ type Feed struct {
 	stream    *vulkan.Stream
 	recorded  int      // dispatches since the last submission
 	length    int      // dispatches of a batch while the device has little to do
+	begins    bool     // the last submission was not for want of length: somebody waited for it, or the feed was silent
 	cost      float64  // seconds of device time since the last submission
 	inFlight  int      // submissions that have not completed
 	count     int      // dispatches so far
@@ -65,8 +69,8 @@ func (f *Feed) Stream() *vulkan.Stream { return f.stream }
 func (f *Feed) Note() {
 	if f.recorded == 0 {
 		f.feeds.open = append(f.feeds.open, f)
-		f.length = min(2*f.length, batchIdle)
-		if f.inFlight == 0 {
+		f.length = max(batchFirst, min(2*f.length, batchIdle))
+		if f.begins && f.inFlight == 0 {
 			f.length = batchFirst
 		}
 	}
@@ -129,10 +133,19 @@ func (f *Feed) Bound() {
 	if f.inFlight < shallow {
 		most = f.length
 	}
-	if f.inFlight < Deep && f.full(most) {
-		f.Flush()
+	if f.inFlight < Deep && f.full(most) || f.starved() {
+		f.goOn()
 	}
 }
+
+// goOn is Flush in the middle of work.
+func (f *Feed) goOn() {
+	f.Flush()
+	f.begins = false
+}
+
+// starved reports whether the device has nothing to do, and enough has gathered for it.
+func (f *Feed) starved() bool { return f.inFlight == 0 && f.cost >= idleTime }
 
 // TryAlloc takes memory of the device. The error is vulkan.ErrBusy where the device is about to
 // leave some.

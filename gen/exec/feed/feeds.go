@@ -146,12 +146,10 @@ func (fs *Feeds) Listen() {
 	}
 }
 
-// FlushSilent submits what has gathered of feeds that have been silent since Listen, and of
-// those whose work the device has completed.
+// FlushSilent submits what has gathered of feeds that have been silent since Listen.
 func (fs *Feeds) FlushSilent() {
 	for _, f := range slices.Clone(fs.open) {
-		silent := f.count == f.seen
-		if f.inFlight == 0 || silent && f.inFlight < Deep { // else a completion does it
+		if f.count == f.seen && f.inFlight < Deep { // else a completion does it
 			f.Flush()
 		}
 	}

@@ -34,7 +34,7 @@ func (f *Feed) send() (ticket vulkan.Ticket, sent bool, err error) {
 	fs := f.feeds
 	sent = f.stream.Pending() > 0
 	ticket, err = f.stream.Submit()
-	f.recorded, f.cost = 0, 0
+	f.recorded, f.cost, f.begins = 0, 0, true
 	fs.open = slices.DeleteFunc(fs.open, func(g *Feed) bool { return g.recorded == 0 })
 	if err != nil {
 		return ticket, false, fs.Error(err)
@@ -76,9 +76,6 @@ func (f *Feed) completed(ticket vulkan.Ticket) {
 	f.inFlight--
 	f.progress.complete(ticket, time.Now())
 	f.Guard()
-	if f.inFlight == 0 {
-		f.Flush()
-	}
 	f.Bound()
 	waiting := f.throttled
 	f.throttled = nil

@@ -25,7 +25,7 @@ type Turns[Q comparable] struct {
 	resume func(Q)      // goes on with a queue
 
 	nested  int       // calls that serve a queue, one within the other
-	since   time.Time // the outermost one
+	since   time.Time // the first look at the clock in the outermost one; zero before
 	steps   int       // since the last look at the clock
 	waiting []waiter[Q]
 	posted  bool          // next will be called
@@ -43,22 +43,27 @@ func NewTurns[Q comparable](post func(func()), resume func(Q)) Turns[Q] {
 	return Turns[Q]{Time: turnTime, post: post, resume: resume}
 }
 
-// Begin notes that a queue is served; the end of that is a call of what it returns.
-func (t *Turns[Q]) Begin() (end func()) {
+// Begin notes that a queue is served, and End the end of that.
+func (t *Turns[Q]) Begin() {
 	if t.nested++; t.nested == 1 {
-		t.since, t.steps = time.Now(), 0
+		t.since, t.steps = time.Time{}, 0
 	}
-	return t.end
 }
 
-func (t *Turns[Q]) end() { t.nested-- }
+// End is the end of what Begin began.
+func (t *Turns[Q]) End() { t.nested-- }
 
-// Over reports, after a step, whether the queue has been served for long enough.
+// Over reports, after a step, whether the queue has been served for long enough. The time of the steps before the first
+// look at the clock does not count: few calls have so many, and a look costs them more than a step.
 func (t *Turns[Q]) Over() bool {
 	if t.steps++; t.steps < lookEvery {
 		return false
 	}
 	t.steps = 0
+	if t.since.IsZero() {
+		t.since = time.Now()
+		return false
+	}
 	return time.Since(t.since) >= t.Time
 }
 

@@ -1,0 +1,36 @@
+package feed
+
+import "testing"
+
+// TestLengths: batches grow while the stream goes on, also where the device is idle between them. They begin anew after
+// a read or silence, but not while the device has work.
+func TestLengths(t *testing.T) {
+	f := &Feed{feeds: &Feeds{}}
+	for i, batch := range []struct {
+		read     bool // the batch before ended with a read
+		inFlight int
+		length   int
+	}{
+		{true, 0, 8}, {false, 0, 16}, {false, 1, 32}, {false, 0, 64}, {false, 0, 64}, {true, 1, 64}, {true, 0, 8}, {true, 0, 8}, {false, 2, 16},
+	} {
+		f.recorded, f.begins, f.inFlight = 0, batch.read, batch.inFlight
+		f.Note()
+		if f.length != batch.length {
+			t.Errorf("batch %d: length %d, want %d", i, f.length, batch.length)
+		}
+	}
+}
+
+// TestStarved: an idle device does not wait for a whole batch of long work.
+func TestStarved(t *testing.T) {
+	f := &Feed{feeds: &Feeds{}, cost: 2 * idleTime}
+	if !f.starved() {
+		t.Error("long work waits for a batch on an idle device")
+	}
+	if f.inFlight = 1; f.starved() {
+		t.Error("long work does not gather while the device has work")
+	}
+	if f.inFlight, f.cost = 0, idleTime/2; f.starved() {
+		t.Error("short work does not gather")
+	}
+}
