@@ -18,8 +18,7 @@ const (
 
 	narrowThreads = 128
 	narrowRows    = 4
-	narrowTeam    = 16  // invocations that share out k where rows are short: they read 256 bytes of one at once
-	shortRow      = 256 // blocks of a short row, at most
+	narrowTeam    = 16 // invocations that share out k where rows are many: they read 256 bytes of one at once
 
 	wideBlocks  = 8  // blocks of results, a workgroup: 128 bytes of a row of the matrix
 	leastBlocks = 2  // 32 bytes, as much as memory gives at once
@@ -103,11 +102,12 @@ func (p *Problem) narrowShares() int {
 	return max(1, min(1024/groups, p.K/(2*p.block()*narrowThreads), 256))
 }
 
-// narrow is the kernel for rows that are contiguous along k. Where rows are short, and enough for
-// every multiprocessor, a workgroup has several teams of invocations, each with rows of its own.
+// narrow is the kernel for rows that are contiguous along k. Where rows are enough for every multiprocessor, a workgroup has
+// several teams of invocations, each with rows of its own. On an H200 teams of 16 take as little as 0.35 of the time of one
+// team, up to rows of 80 kB.
 func (p *Problem) narrow(flip bool, t *Target) vectors {
 	m := vectors{flip: flip, shares: p.narrowShares(), across: narrowTeam}
-	if t.CPU || p.K > shortRow*p.block() || p.Batch*ceil(p.M, m.teams()*narrowRows) < Multiprocessors {
+	if t.CPU || m.shares > 1 || p.Batch*ceil(p.M, m.teams()*narrowRows) < Multiprocessors {
 		m.across = narrowThreads
 	}
 	return m

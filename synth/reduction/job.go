@@ -175,6 +175,10 @@ func (j *Job) Plan(t *lowering.Target) (*lowering.Plan, error) {
 	return codegen.NewPlan(t, temps, programs...)
 }
 
+// fullColumns is how many invocations with columns keep a device busy. Fewer have one column each, and load several rounds of
+// it before they fold the first: four columns of one round are as many bytes, but of a quarter of the invocations.
+const fullColumns = 1 << 16
+
 // pass plans the next kernel. It also returns the job that remains: the reduction of the
 // kernel's partial results, in temporaries from number temp on.
 func (j *Job) pass(t *lowering.Target, temp int) (*codegen.Program, *Job) {
@@ -182,6 +186,9 @@ func (j *Job) pass(t *lowering.Target, temp int) (*codegen.Program, *Job) {
 		j.Group = 1 // a processor has no room for as many pairs
 	}
 	j.Order = strided.ScheduleOf(t, &j.Layout)
+	if o := &j.Order; o.Ahead && !t.CPU && strided.Product(j.Kept)/j.Group*o.Parts < fullColumns {
+		j.Group = 1
+	}
 	j.layOut(t)
 	j.Arrange()
 	n, k := j.Order.Partials(), strided.Product(j.Kept)
