@@ -281,9 +281,19 @@ uint place_of(const uint m, const uint n, const uint z, const uint base, const u
 
 const bool FOURS = (ALIGNED & 16) != 0;
 
-// Whether the results of a line of a tile lie one after the other, as all do whose channels are not first.
-const bool RUNS = ALIGNED_C || CHANNELS_FIRST == 0;
 const uint WIDTH = FN * MN; // results of a subgroup's line
+
+// runs reports whether the results of a line of a tile lie one after the other. Where channels are first, they do within an
+// image.
+bool runs(const uint n0) {
+#if defined(PLACES)
+    if (CHANNELS_FIRST != 0 && !ALIGNED_C) {
+        const uint size = p.out_x * p.out_y * p.out_z;
+        return n0 % size + min(WIDTH, p.n - n0) <= size;
+    }
+#endif
+    return true;
+}
 
 // before is how many results of a line that begins at a place come before its first whole vector.
 uint before(const uint at) { return ALIGNED_C ? 0 : -at % 4; }
@@ -311,8 +321,9 @@ bool leaving(const uint e, const uint from, const uint m0, const uint n0, const 
 // has up to three results before its first one and after its last one, which leave one by one.
 void leave(const uint from, const uint invocation, const uint m0, const uint n0, const uint z, const uint base, const uint pitch) {
     if (n0 >= p.n) return;
+    const bool run = runs(n0);
     const uint all = MM * WIDTH / 4;
-    if (FOURS) {
+    if (FOURS && run) {
         [[dont_unroll]] for (uint first = invocation; first < all; first += 4 * SUBGROUP) {
             Leaving l;
             l.any = false;
@@ -327,7 +338,7 @@ void leave(const uint from, const uint invocation, const uint m0, const uint n0,
             }
             put_leaving(l);
         }
-    } else if (RUNS) {
+    } else if (run) {
         [[dont_unroll]] for (uint e = invocation; e < all; e += SUBGROUP) {
             uint at;
             TV v;
@@ -335,11 +346,11 @@ void leave(const uint from, const uint invocation, const uint m0, const uint n0,
         }
     }
     if (ALIGNED_C) return;
-    const uint width = min(WIDTH, p.n - n0), ends = RUNS ? 8 : WIDTH;
+    const uint width = min(WIDTH, p.n - n0), ends = run ? 8 : WIDTH;
     [[dont_unroll]] for (uint e = invocation; e < MM * ends; e += SUBGROUP) {
         const uint m = m0 + e / ends, line = from + e / ends * LEAVE_ROW;
-        const uint head = RUNS ? min(before(place_of(m, n0, z, base, pitch)), width) : width;
-        const bool last = RUNS && e % ends >= 4;
+        const uint head = run ? min(before(place_of(m, n0, z, base, pitch)), width) : width;
+        const bool last = run && e % ends >= 4;
         const uint c = last ? head + (width - head) / 4 * 4 + e % ends - 4 : e % ends;
         if (m < p.m && c < (last ? width : head)) put_one(place_of(m, n0 + c, z, base, pitch), RESULTS(slices[line + c / 4])[c % 4]);
     }

@@ -113,12 +113,8 @@ func (m tiled) kernel(p *Problem, across [2]int, lies uint32, clamp bool, t *Tar
 	}
 }
 
-// specAligned is the number of the specialisation constant that has the bits below, specChannelsFirst that of
-// CHANNELS_FIRST in shaders/lib/places.glsl.
-const (
-	specAligned       = 8
-	specChannelsFirst = 13
-)
+// specAligned is the number of the specialisation constant that has the bits below.
+const specAligned = 8
 
 // What the tiled kernels are told of A, B and C: see ALIGNED of shaders/lib/tile.glsl.
 const (
@@ -143,13 +139,10 @@ func (k *Kernel) Staged() Kernel {
 }
 
 // runs reports whether the sums of a line leave in whole vectors but for its ends, wherever it begins: on matrix
-// hardware, unless channels come first.
+// hardware, of a convolution whose channels come first within an image.
 func (k *Kernel) runs() bool {
 	family, _, _ := strings.Cut(k.Shader, ".")
-	if family == "conv_matrix" {
-		return k.Spec[specChannelsFirst] == 0
-	}
-	return family == "matrix_single" || family == "matrix_double"
+	return family == "matrix_single" || family == "matrix_double" || family == "conv_matrix"
 }
 
 // InFours is the kernel whose sums leave by way of shared memory, four vectors at once, if they leave in
