@@ -180,7 +180,7 @@ func (rc *recorder) classify(q *Queue, in *wire.Instr) timing {
 	if !ok || len(in.Regions) > 0 {
 		return q.flushIf(pending)
 	}
-	if !pending && in.Op != ops.Dot && w.Small(rc.dispatcher.HostLimit) {
+	if !pending && in.Op != ops.Dot && rc.dispatcher.Small(w) {
 		return now // most work for the host
 	}
 	w.SettleLiterals()
@@ -197,7 +197,7 @@ func (rc *recorder) classify(q *Queue, in *wire.Instr) timing {
 		return unknown
 	case !f.Lazy, placement.CheckIndex(w) != nil:
 		return q.flushIf(pending)
-	case !pending && (f.Alias || w.Small(rc.dispatcher.HostLimit)):
+	case !pending && (f.Alias || rc.dispatcher.Small(w)):
 		return now
 	case q.loop.Cuts(f.ID):
 		if q.trace != nil {

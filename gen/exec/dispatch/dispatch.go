@@ -72,6 +72,11 @@ func New[Q comparable](cfg Config[Q], hostLimit int, stead bool) *Dispatcher[Q] 
 	return &Dispatcher[Q]{HostLimit: hostLimit, Stead: stead, cfg: cfg}
 }
 
+// Small reports whether an instruction is sooner done on the host.
+func (dp *Dispatcher[Q]) Small(w *placement.Work) bool {
+	return w.Small(dp.HostLimit) && (dp.cfg.Kernels.Target().CPU || !w.Long())
+}
+
 // Run executes an instruction where it belongs. The choice looks at the operation, the sizes and
 // where the operands are, never at the clock. Where it returns a reason to wait, the queue calls it
 // again for the same instruction.
@@ -93,7 +98,7 @@ func (dp *Dispatcher[Q]) Run(q Q, w *placement.Work) (wait queue.Wait, err error
 		dp.give(q, w.In.Outs[0], m)
 		return 0, nil
 	}
-	if dp.cfg.Device == nil || w.Small(dp.HostLimit) {
+	if dp.cfg.Device == nil || dp.Small(w) {
 		return dp.runOnHost(q, w)
 	}
 	if dp.rule(w) >= placement.Alone {

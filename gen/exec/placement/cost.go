@@ -33,6 +33,9 @@ func HostCost(in *ops.Instr, types []ops.Type) int {
 	case ops.Contract:
 		return total + saturated(out, contractedBy(in, types))
 	case ops.Window:
+		if in.Op == ops.Conv {
+			return total + saturated(out, contractedBy(in, types))
+		}
 		return total + saturated(4*max(out, types[len(types)-1].Size()), ops.Shape(in.Attrs[0]).Size())
 	case ops.Order, ops.Transform:
 		return saturated(total, 8+bits.Len(uint(total)))

@@ -63,6 +63,16 @@ func (w *Work) Small(limit int) bool {
 	return true
 }
 
+// longCost is what the host may take for work on few elements beside a GPU, in elements of about a nanosecond: twice as long as
+// a GPU takes to answer.
+const longCost = 32 << 10
+
+// Long reports whether the host takes much longer for work than a GPU takes to answer, although it touches few elements:
+// convolutions and windows compute much for each.
+func (w *Work) Long() bool {
+	return (w.In.Op == ops.Conv || w.In.Op.Info().Kind == ops.Window) && HostCost(w.In, w.Types) > longCost
+}
+
 // contracted is how many products each element of a dot sums.
 func contracted(w *Work) int {
 	n := 1

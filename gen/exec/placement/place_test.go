@@ -111,3 +111,36 @@ func drawMovement(r *rand.Rand, from ops.Type) ops.Instr {
 	in.Outs = []ops.Result{{ID: 2, Type: ops.Type{DType: from.DType, Shape: to}}}
 	return in
 }
+
+// TestLong: large windows and long filters are no work for the host, however few elements there are.
+func TestLong(t *testing.T) {
+	f32 := func(shape ...int) ops.Type { return ops.Type{DType: ops.F32, Shape: shape} }
+	window := func(side int) ops.Instr {
+		return ops.Instr{Op: ops.WindowMax, Outs: []ops.Result{{Type: f32(16, 32)}}, Ins: make([]ops.Operand, 1),
+			Attrs: [][]int{{side, side}, {side / 2, side / 2, side / 2, side / 2}, {1, 1}, {1, 1}}}
+	}
+	conv := func(taps int) ops.Instr {
+		return ops.Instr{Op: ops.Conv, Outs: []ops.Result{{Type: f32(1, 2, 16, 16)}}, Ins: make([]ops.Operand, 2),
+			Attrs: [][]int{{1, 1}, {taps / 2, taps / 2, taps / 2, taps / 2}, {1, 1}, {1, 1}, {1}, {1}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}}}
+	}
+	for _, c := range []struct {
+		in    ops.Instr
+		types []ops.Type
+		long  bool
+	}{
+		{window(31), []ops.Type{f32(16, 32)}, true},
+		{window(3), []ops.Type{f32(16, 32)}, false},
+		{conv(15), []ops.Type{f32(1, 1, 16, 16), f32(2, 1, 15, 15)}, true},
+		{conv(3), []ops.Type{f32(1, 1, 16, 16), f32(2, 1, 3, 3)}, false},
+		{ops.Instr{Op: ops.Add, Outs: []ops.Result{{Type: f32(512)}}, Ins: make([]ops.Operand, 2)}, []ops.Type{f32(512), f32(512)}, false},
+	} {
+		if err := c.in.Check(c.types); err != nil {
+			t.Fatal(err)
+		}
+		w := New(&wire.Instr{Instr: c.in})
+		copy(w.Types, c.types)
+		if long := w.Long(); long != c.long {
+			t.Errorf("%v %v of %v: long is %v, costs %d", c.in.Op, c.in.Attrs, c.types, long, HostCost(&c.in, c.types))
+		}
+	}
+}
