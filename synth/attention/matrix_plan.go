@@ -17,21 +17,19 @@ import (
 // of Warps subgroups has FM matrices of queries; blocks have so many keys.
 type MatrixTile struct{ FM, Warps, Keys int }
 
-// matrixTiles are the tiles by the greatest depth and width that they are for.
+// matrixTiles are the tiles by the greatest depth and width that they are for; long is for long products that fill the device
+// with it, if it has subgroups. On an H200 bf16 of 128 columns reaches with tiles of 1×4×32, 1×4×64 and 1×8×64 209, 199 and 223
+// TFLOP/s without a mask, 319, 326 and 335 under a causal one, and 145, 133 and 139 with biases; the compiler takes 0.3, 0.5 and
+// 0.3 to 0.6 s.
 var matrixTiles = []struct {
-	most int
-	tile MatrixTile
+	most       int
+	tile, long MatrixTile
 }{
-	{64, MatrixTile{2, 4, 64}},
-	{112, MatrixTile{1, 4, 64}},
-	{128, MatrixTile{1, 4, 32}},
-	{maxWidth, MatrixTile{1, 4, 16}},
+	{most: 64, tile: MatrixTile{2, 4, 64}},
+	{most: 112, tile: MatrixTile{1, 4, 64}},
+	{most: 128, tile: MatrixTile{1, 4, 32}, long: MatrixTile{1, 8, 64}},
+	{most: maxWidth, tile: MatrixTile{1, 4, 16}},
 }
-
-// longTile is that of 113 to 128 columns where products are long. On an H200 bf16 of 128 columns reaches with tiles of 1×4×32, 1×4×64
-// and 1×8×64 209, 199 and 223 TFLOP/s without a mask, 319, 326 and 335 under a causal one, and 145, 133 and 139 with biases; the
-// compiler takes 0.3, 0.5 and 0.3 to 0.6 s.
-var longTile = MatrixTile{1, 8, 64}
 
 // lessCode is the work of an attention, in operations of its products, from which on logits that are more than scaled scores
 // have the tile of their width. Of two matrices of queries, an invocation has twice as many logits, each with its own code:
@@ -141,17 +139,22 @@ func (m *matrixJob) tile() MatrixTile {
 		if m.scale.logits != nil && !long {
 			x.tile.FM = 1
 		}
-		if x.most == 128 && long && m.fillsLong() {
-			return longTile
+		if long && m.fills(x.long) {
+			return x.long
 		}
 		return x.tile
 	}
 	return MatrixTile{}
 }
 
-// fillsLong reports whether longTile has workgroups for the whole device, and few rows beyond the queries.
-func (m *matrixJob) fillsLong() bool {
-	rows := m.shape.M * longTile.FM * longTile.Warps
+// fills reports whether a tile fits, has workgroups for the whole device, and has few rows beyond the queries.
+func (m *matrixJob) fills(t MatrixTile) bool {
+	with := *m
+	with.MatrixTile = t
+	if !with.fits() {
+		return false
+	}
+	rows := with.matrixQueries()
 	return tile.Whole(m.queries, rows) <= m.queries+m.queries/16 && m.batches*m.queries/rows >= gemm.Multiprocessors
 }
 

@@ -186,7 +186,7 @@ func (j *Job) pass(t *lowering.Target, temp int) (*codegen.Program, *Job) {
 		j.Group = 1 // a processor has no room for as many pairs
 	}
 	j.Order = strided.ScheduleOf(t, &j.Layout)
-	if o := &j.Order; o.Ahead && !t.CPU && strided.Product(j.Kept)/j.Group*o.Parts < fullColumns {
+	if o := &j.Order; o.Ahead && strided.Product(j.Kept)/j.Group*o.Parts < fullColumns {
 		j.Group = 1
 	}
 	j.layOut(t)

@@ -27,15 +27,13 @@ func HostCost(in *ops.Instr, types []ops.Type) int {
 		out += r.Type.Size()
 	}
 	total += out
+	if in.Op == ops.Dot || in.Op == ops.Conv {
+		return total + saturated(out, contracted(in, types))
+	}
 	switch in.Op.Info().Kind {
 	case ops.Pointwise:
 		return 4 * total
-	case ops.Contract:
-		return total + saturated(out, contractedBy(in, types))
 	case ops.Window:
-		if in.Op == ops.Conv {
-			return total + saturated(out, contractedBy(in, types))
-		}
 		return total + saturated(4*max(out, types[len(types)-1].Size()), ops.Shape(in.Attrs[0]).Size())
 	case ops.Order, ops.Transform:
 		return saturated(total, 8+bits.Len(uint(total)))
@@ -51,8 +49,8 @@ func HostCost(in *ops.Instr, types []ops.Type) int {
 	return 2 * total
 }
 
-// contractedBy is how many products each element of a contraction sums.
-func contractedBy(in *ops.Instr, types []ops.Type) int {
+// contracted is how many products each element of a product of matrices or a convolution sums.
+func contracted(in *ops.Instr, types []ops.Type) int {
 	if in.Op == ops.Conv {
 		kernel := types[1]
 		return kernel.Size() / max(1, kernel.Shape[in.Attrs[ops.ConvKernelPermutation][0]])

@@ -58,7 +58,7 @@ func (w *Work) Small(limit int) bool {
 		return false
 	}
 	if w.In.Op == ops.Dot {
-		return touched*contracted(w) <= 16*limit
+		return touched*contracted(w.In, w.Types) <= 16*limit
 	}
 	return true
 }
@@ -71,13 +71,4 @@ const longCost = 32 << 10
 // convolutions and windows compute much for each.
 func (w *Work) Long() bool {
 	return (w.In.Op == ops.Conv || w.In.Op.Info().Kind == ops.Window) && HostCost(w.In, w.Types) > longCost
-}
-
-// contracted is how many products each element of a dot sums.
-func contracted(w *Work) int {
-	n := 1
-	for _, a := range w.In.Attrs[0] {
-		n *= w.Types[0].Shape[a]
-	}
-	return n
 }

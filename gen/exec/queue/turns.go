@@ -25,7 +25,7 @@ type Turns[Q comparable] struct {
 	resume func(Q)      // goes on with a queue
 
 	nested  int       // calls that serve a queue, one within the other
-	since   time.Time // the first look at the clock in the outermost one; zero before
+	since   time.Time // the outermost one
 	steps   int       // since the last look at the clock
 	waiting []waiter[Q]
 	posted  bool          // next will be called
@@ -46,24 +46,19 @@ func NewTurns[Q comparable](post func(func()), resume func(Q)) Turns[Q] {
 // Begin notes that a queue is served, and End the end of that.
 func (t *Turns[Q]) Begin() {
 	if t.nested++; t.nested == 1 {
-		t.since, t.steps = time.Time{}, 0
+		t.since, t.steps = time.Now(), 0
 	}
 }
 
 // End is the end of what Begin began.
 func (t *Turns[Q]) End() { t.nested-- }
 
-// Over reports, after a step, whether the queue has been served for long enough. The time of the steps before the first
-// look at the clock does not count: few calls have so many, and a look costs them more than a step.
+// Over reports, after a step, whether the queue has been served for long enough.
 func (t *Turns[Q]) Over() bool {
 	if t.steps++; t.steps < lookEvery {
 		return false
 	}
 	t.steps = 0
-	if t.since.IsZero() {
-		t.since = time.Now()
-		return false
-	}
 	return time.Since(t.since) >= t.Time
 }
 
