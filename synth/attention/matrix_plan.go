@@ -44,7 +44,7 @@ const foldedWidth = 128
 // smallTile is for a Matrix that is Small.
 var smallTile = MatrixTile{1, 2, 16}
 
-// Tile is used in place of those of matrixTiles where it has subgroups. Measurements set it.
+// Tile is used in place of all others where it has subgroups. Tests and measurements set it.
 var Tile MatrixTile
 
 // ByMemory has weights become operands by way of shared memory on all devices. Tests and measurements set it.
@@ -126,10 +126,10 @@ func (m *matrixJob) choose() bool {
 // tile is the tile for the sizes of the job.
 func (m *matrixJob) tile() MatrixTile {
 	switch {
-	case m.shape.Small:
-		return smallTile
 	case Tile.Warps > 0:
 		return Tile
+	case m.shape.Small:
+		return smallTile
 	}
 	for _, x := range matrixTiles {
 		if max(m.depth, m.width) > x.most {

@@ -43,6 +43,11 @@ func TestAttention(t *testing.T) {
 			defer func() { attention.Shares = 0 }()
 			attentionOnMatrix(t, gpu)
 		})
+		t.Run("matrix hardware in a long tile", func(t *testing.T) { // which products take that are too long for tests
+			attention.Tile = attention.MatrixTile{FM: 1, Warps: 8, Keys: 64}
+			defer func() { attention.Tile = attention.MatrixTile{} }()
+			attentionOnMatrix(t, gpu)
+		})
 		t.Run("matrix hardware by memory", func(t *testing.T) {
 			attention.ByMemory = true
 			defer func() { attention.ByMemory = false }()
