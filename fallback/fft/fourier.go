@@ -2,6 +2,7 @@ package fft
 
 import (
 	"math"
+	"math/bits"
 	"math/cmplx"
 
 	"nxvk/fallback/dense"
@@ -40,16 +41,30 @@ func forward(w *sched.Worker, dst, src []complex128) {
 	}
 }
 
+// LineCost estimates the time to transform a line of n elements, in ns.
+func LineCost(n int) int {
+	const line, element = 400, 8 // and for each element the sum of its factors, which are at least the logarithm
+	if n > shortLine {
+		return line + n*(element+2*bits.Len(uint(n)))
+	}
+	return line + n*(element+max(2*bits.Len(uint(n)), min(largestFactor(n), shortWork/n)))
+}
+
+// largestFactor is the largest prime factor of n, or 1.
+func largestFactor(n int) int {
+	largest := 1
+	for p := 2; p*p <= n; p++ {
+		for n%p == 0 {
+			n, largest = n/p, p
+		}
+	}
+	return max(largest, n)
+}
+
 // splitLength returns the number of rows that a line of n elements is split into. It returns n
 // for a line that gonum transforms, and 1 for one that becomes a convolution.
 func splitLength(n int) int {
-	largest, rest, rows := 1, n, 1
-	for p := 2; p*p <= rest; p++ {
-		for rest%p == 0 {
-			rest, largest = rest/p, p
-		}
-	}
-	largest = max(largest, rest)
+	largest, rows := largestFactor(n), 1
 	switch {
 	case n <= shortLine && n*largest <= shortWork:
 		return n

@@ -3,6 +3,7 @@ package placement
 import (
 	"math/bits"
 
+	"nxvk/fallback/fft"
 	"nxvk/ops"
 )
 
@@ -35,8 +36,10 @@ func HostCost(in *ops.Instr, types []ops.Type) int {
 		return 4 * total
 	case ops.Window:
 		return total + saturated(4*max(out, types[len(types)-1].Size()), ops.Shape(in.Attrs[0]).Size())
-	case ops.Order, ops.Transform:
+	case ops.Order:
 		return saturated(total, 8+bits.Len(uint(total)))
+	case ops.Transform:
+		return total + transformed(in, types[0].Shape)
 	case ops.LinAlg:
 		side := 1
 		if s := types[0].Shape; len(s) > 0 {
@@ -60,6 +63,18 @@ func contracted(in *ops.Instr, types []ops.Type) int {
 		n *= types[0].Shape[a]
 	}
 	return n
+}
+
+// transformed is the cost of the lines that a Fourier transform of a shape has.
+func transformed(in *ops.Instr, shape ops.Shape) int {
+	cost, size := 0, shape.Size()
+	lengths, axes := in.Attrs[0], in.Attrs[1]
+	for i := len(lengths) - 1; i >= 0; i-- {
+		lines := size / max(1, shape[axes[i]])
+		cost += saturated(lines, fft.LineCost(lengths[i]))
+		size = saturated(lines, lengths[i])
+	}
+	return cost
 }
 
 // saturated is a product that does not overflow.

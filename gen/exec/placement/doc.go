@@ -3,7 +3,7 @@
 // so a program gives the same bits each time.
 //
 // A view is the memory of its operand (Work.Alias). Work that touches few elements, all on the
-// host, is the host's (Work.Small), unless a GPU answers much sooner (Work.Long); everything else
+// host, is the host's (Work.Small), unless a GPU answers sooner (Work.Long); everything else
 // is the device's. Where the device is a processor, the host computes some of that in its stead (InStead, Divides): movements of elements,
 // work that is too small to be worth a dispatch, and work whose bits are the same and whose kernel is not
 // compiled. Where both give the same bits, a contest of the executor decides (package kernels).

@@ -63,12 +63,13 @@ func (w *Work) Small(limit int) bool {
 	return true
 }
 
-// longCost is what the host may take for work on few elements beside a GPU, in elements of about a nanosecond: twice as long as
+// longCost is what the host may take for work on few elements beside a GPU, in elements of about a nanosecond: about as long as
 // a GPU takes to answer.
-const longCost = 32 << 10
+const longCost = 12 << 10
 
-// Long reports whether the host takes much longer for work than a GPU takes to answer, although it touches few elements:
-// convolutions and windows compute much for each.
+// Long reports whether the host takes longer for work than a GPU takes to answer, although it touches few elements:
+// convolutions, windows and Fourier transforms compute much for each.
 func (w *Work) Long() bool {
-	return (w.In.Op == ops.Conv || w.In.Op.Info().Kind == ops.Window) && HostCost(w.In, w.Types) > longCost
+	kind := w.In.Op.Info().Kind
+	return (w.In.Op == ops.Conv || kind == ops.Window || kind == ops.Transform) && HostCost(w.In, w.Types) > longCost
 }

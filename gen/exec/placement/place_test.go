@@ -112,26 +112,33 @@ func drawMovement(r *rand.Rand, from ops.Type) ops.Instr {
 	return in
 }
 
-// TestLong: large windows and long filters are no work for the host, however few elements there are.
+// TestLong: large windows, long filters and Fourier transforms are no work for the host beside a GPU, however few elements there are.
 func TestLong(t *testing.T) {
 	f32 := func(shape ...int) ops.Type { return ops.Type{DType: ops.F32, Shape: shape} }
-	window := func(side int) ops.Instr {
-		return ops.Instr{Op: ops.WindowMax, Outs: []ops.Result{{Type: f32(16, 32)}}, Ins: make([]ops.Operand, 1),
+	window := func(side, lines int) ops.Instr {
+		return ops.Instr{Op: ops.WindowMax, Outs: []ops.Result{{Type: f32(lines, 32)}}, Ins: make([]ops.Operand, 1),
 			Attrs: [][]int{{side, side}, {side / 2, side / 2, side / 2, side / 2}, {1, 1}, {1, 1}}}
 	}
 	conv := func(taps int) ops.Instr {
 		return ops.Instr{Op: ops.Conv, Outs: []ops.Result{{Type: f32(1, 2, 16, 16)}}, Ins: make([]ops.Operand, 2),
 			Attrs: [][]int{{1, 1}, {taps / 2, taps / 2, taps / 2, taps / 2}, {1, 1}, {1, 1}, {1}, {1}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}}}
 	}
+	rfft := func(lines, length int) ops.Instr {
+		out := ops.Type{DType: ops.C64, Shape: ops.Shape{lines, length/2 + 1}}
+		return ops.Instr{Op: ops.RFFT, Outs: []ops.Result{{Type: out}}, Ins: make([]ops.Operand, 1), Attrs: [][]int{{length}, {1}, {0}}}
+	}
 	for _, c := range []struct {
 		in    ops.Instr
 		types []ops.Type
 		long  bool
 	}{
-		{window(31), []ops.Type{f32(16, 32)}, true},
-		{window(3), []ops.Type{f32(16, 32)}, false},
+		{window(31, 16), []ops.Type{f32(16, 32)}, true},
+		{window(3, 8), []ops.Type{f32(8, 32)}, false},
 		{conv(15), []ops.Type{f32(1, 1, 16, 16), f32(2, 1, 15, 15)}, true},
 		{conv(3), []ops.Type{f32(1, 1, 16, 16), f32(2, 1, 3, 3)}, false},
+		{rfft(16, 32), []ops.Type{f32(16, 32)}, true},
+		{rfft(2, 64), []ops.Type{f32(2, 64)}, false},
+		{rfft(1, 331), []ops.Type{f32(1, 331)}, true},
 		{ops.Instr{Op: ops.Add, Outs: []ops.Result{{Type: f32(512)}}, Ins: make([]ops.Operand, 2)}, []ops.Type{f32(512), f32(512)}, false},
 	} {
 		if err := c.in.Check(c.types); err != nil {
