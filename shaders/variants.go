@@ -17,7 +17,7 @@ type Variant struct {
 // Flags are those of every compilation. Debug names are left out.
 var Flags = []string{"-V", "--target-env", "vulkan1.2", "-S", "comp", "-g0"}
 
-var sources = []string{"gemm_single", "gemm_double", "gemm_block", "gemm_narrow", "gemm_wide", "gemm_slim", "gemm_plain", "gemm_chunks"}
+var sources = []string{"gemm_single", "gemm_double", "gemm_block", "gemm_narrow", "gemm_wide", "gemm_slim", "gemm_small", "gemm_plain", "gemm_chunks"}
 
 var elements = []struct{ suffix, define string }{
 	{"f32", "F32"}, {"f64", "F64"}, {"u32", "U32"}, {"u64", "U64"},

@@ -283,16 +283,16 @@ const bool FOURS = (ALIGNED & 16) != 0;
 
 const uint WIDTH = FN * MN; // results of a subgroup's line
 
-// runs reports whether the results of a line of a tile lie one after the other. Where channels are first, they do within an
-// image.
-bool runs(const uint n0) {
+// run_end is where the results of a line end that lie one after the other from column c on. Where channels are first, they
+// do within an image.
+uint run_end(const uint n0, const uint c, const uint width) {
 #if defined(PLACES)
     if (CHANNELS_FIRST != 0 && !ALIGNED_C) {
         const uint size = p.out_x * p.out_y * p.out_z;
-        return n0 % size + min(WIDTH, p.n - n0) <= size;
+        return min(width, c + size - (n0 + c) % size);
     }
 #endif
-    return true;
+    return width;
 }
 
 // before is how many results of a line that begins at a place come before its first whole vector.
@@ -308,50 +308,63 @@ uvec4 taken(const uint line, const uint c) {
     return uvec4(one ? q : p, one ? r : q, one ? s : r, one ? t : s);
 }
 
-// leaving finds vector e of a row of matrices, and its place. It is false for one beyond the matrix.
-bool leaving(const uint e, const uint from, const uint m0, const uint n0, const uint z, const uint base, const uint pitch, out uint at, out TV v) {
-    const uint line = from + e / (WIDTH / 4) * LEAVE_ROW, place = e % (WIDTH / 4) * 4, m = m0 + e / (WIDTH / 4);
-    const uint begin = place_of(m, ALIGNED_C ? n0 + place : n0, z, base, pitch), c = before(begin) + place;
-    at = (ALIGNED_C ? begin : begin + c) / 4;
-    v = RESULTS(taken(line, c));
-    return m < p.m && (ALIGNED_C ? n0 + c < p.n : c + 4 <= min(WIDTH, p.n - n0));
+// Run is a run of columns of a row of matrices, and how many whole vectors of a line it can have.
+struct Run {
+    uint first, end, vectors;
+    float reciprocal; // of vectors
+};
+
+// leaving finds vector e of a run, and its place. It is false for one beyond the matrix.
+bool leaving(const uint e, const Run r, const uint from, const uint m0, const uint n0, const uint z, const uint base, const uint pitch, out uint at, out TV v) {
+    const uint line = ALIGNED_C ? e / (WIDTH / 4) : uint((float(e) + 0.5) * r.reciprocal);
+    const uint place = (e - line * (ALIGNED_C ? WIDTH / 4 : r.vectors)) * 4, m = m0 + line;
+    const uint begin = place_of(m, n0 + (ALIGNED_C ? place : r.first), z, base, pitch), skip = before(begin);
+    const uint c = ALIGNED_C ? place : r.first + skip + place;
+    at = (ALIGNED_C ? begin : begin + skip + place) / 4;
+    v = RESULTS(taken(from + line * LEAVE_ROW, c));
+    return m < p.m && (ALIGNED_C ? n0 + c < p.n : c + 4 <= r.end);
 }
 
-// leave stores the lines of a row of matrices: first vectors of four results. A line that does not begin at a vector
+// leave stores the lines of a row of matrices: first vectors of four results. A run that does not begin at a vector
 // has up to three results before its first one and after its last one, which leave one by one.
 void leave(const uint from, const uint invocation, const uint m0, const uint n0, const uint z, const uint base, const uint pitch) {
     if (n0 >= p.n) return;
-    const bool run = runs(n0);
-    const uint all = MM * WIDTH / 4;
-    if (FOURS && run) {
-        [[dont_unroll]] for (uint first = invocation; first < all; first += 4 * SUBGROUP) {
-            Leaving l;
-            l.any = false;
-            [[unroll]] for (uint k = 0; k < 4; k++) {
-                const uint e = first + k * SUBGROUP < all ? first + k * SUBGROUP : first;
+    const uint width = min(WIDTH, p.n - n0);
+    Run r;
+    [[dont_unroll]] for (r.first = 0; r.first < width; r.first = r.end) {
+        r.end = run_end(n0, r.first, width);
+        r.vectors = (r.end - r.first) / 4;
+        r.reciprocal = 1.0 / float(r.vectors);
+        const uint all = MM * (ALIGNED_C ? WIDTH / 4 : r.vectors);
+        if (FOURS) {
+            [[dont_unroll]] for (uint first = invocation; first < all; first += 4 * SUBGROUP) {
+                Leaving l;
+                l.any = false;
+                [[unroll]] for (uint k = 0; k < 4; k++) {
+                    const uint e = first + k * SUBGROUP < all ? first + k * SUBGROUP : first;
+                    uint at;
+                    TV v;
+                    l.inside[k] = leaving(e, r, from, m0, n0, z, base, pitch, at, v);
+                    l.any = l.any || l.inside[k];
+                    l.at[k] = at;
+                    l.v[k] = v;
+                }
+                put_leaving(l);
+            }
+        } else {
+            [[dont_unroll]] for (uint e = invocation; e < all; e += SUBGROUP) {
                 uint at;
                 TV v;
-                l.inside[k] = leaving(e, from, m0, n0, z, base, pitch, at, v);
-                l.any = l.any || l.inside[k];
-                l.at[k] = at;
-                l.v[k] = v;
+                if (leaving(e, r, from, m0, n0, z, base, pitch, at, v)) put_vec(at, v);
             }
-            put_leaving(l);
         }
-    } else if (run) {
-        [[dont_unroll]] for (uint e = invocation; e < all; e += SUBGROUP) {
-            uint at;
-            TV v;
-            if (leaving(e, from, m0, n0, z, base, pitch, at, v)) put_vec(at, v);
+        if (ALIGNED_C) return;
+        [[dont_unroll]] for (uint e = invocation; e < MM * 8; e += SUBGROUP) {
+            const uint m = m0 + e / 8, length = r.end - r.first, begin = place_of(m, n0 + r.first, z, base, pitch);
+            const uint head = min(before(begin), length);
+            const bool last = e % 8 >= 4;
+            const uint at = last ? head + (length - head) / 4 * 4 + e % 8 - 4 : e % 8, c = r.first + at;
+            if (m < p.m && at < (last ? length : head)) put_one(begin + at, RESULTS(slices[from + e / 8 * LEAVE_ROW + c / 4])[c % 4]);
         }
-    }
-    if (ALIGNED_C) return;
-    const uint width = min(WIDTH, p.n - n0), ends = run ? 8 : WIDTH;
-    [[dont_unroll]] for (uint e = invocation; e < MM * ends; e += SUBGROUP) {
-        const uint m = m0 + e / ends, line = from + e / ends * LEAVE_ROW;
-        const uint head = run ? min(before(place_of(m, n0, z, base, pitch)), width) : width;
-        const bool last = run && e % ends >= 4;
-        const uint c = last ? head + (width - head) / 4 * 4 + e % ends - 4 : e % ends;
-        if (m < p.m && c < (last ? width : head)) put_one(place_of(m, n0 + c, z, base, pitch), RESULTS(slices[line + c / 4])[c % 4]);
     }
 }

@@ -107,10 +107,13 @@ func (p *Problem) choose(t *Target) method {
 	if m, ok := p.slim(t); ok {
 		return m
 	}
+	if m, ok := p.small(t); ok {
+		return m
+	}
 	switch {
 	case p.Operands != ops.Invalid:
 		return p.chooseMatrix(t)
-	case !p.Direct() || min(p.M, p.N) < 4 || p.M*p.N < 512:
+	case !p.Direct() || min(p.M, p.N) < 4 || p.M*p.N < 512 && p.isPlain():
 		return plain{p.plainShares()}
 	}
 	return p.chooseTile(t)

@@ -62,6 +62,10 @@ func TestChoice(t *testing.T) {
 		{gpu, rowMajor(ops.F32, 1, 512, 1<<16, 1), "wide, chunks"}, // too large
 		{gpu, rowMajor(ops.F32, 1, 64, 1<<14, 1), "wide, chunks"},  // too few workgroups
 		{gpu, rowMajor(ops.F32, 3, 3, 3, 100000), "plain"},
+		{gpu, rowMajor(ops.F32, 8, 8, 8, 2048), "small"},
+		{gpu, rowMajor(ops.F64, 13, 16, 256, 577), "small"},
+		{gpu, rowMajor(ops.F32, 12, 16, 4096, 1), "small, chunks"},
+		{gpu, rowMajor(ops.F32, 16, 7, 256, 8192), "small"}, // not of few vectors
 		{gpu, rowMajor(ops.F32, 64, 64, 64, 100), "single 32x64x32"},
 		{gpu, rowMajor(ops.F64, 4096, 4096, 4096, 1), "double 128x128x8, double 128x128x8, double 128x128x8"},
 		{gpu, rowMajor(ops.S64, 100, 100, 100, 1), "single 32x32x8"},

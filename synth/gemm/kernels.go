@@ -17,6 +17,9 @@ func Kernels(d ops.DType, t *Target) []Step {
 		return append(list, p.blockKernels(t)...)
 	}
 	list = append(append(list, p.vectorKernels(t)...), p.slimKernels(t)...)
+	if (&Problem{Type: d, M: 1, N: 1, K: 1}).isSmall(t) {
+		list = append(list, p.smallKernels(t)...)
+	}
 	for _, operands := range loaded[d] {
 		if t.Addresses {
 			q := &Problem{Type: d, Operands: operands}

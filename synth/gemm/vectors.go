@@ -33,9 +33,9 @@ const (
 )
 
 // vectors returns how to carry p out as a product with few vectors; ok is false where that
-// does not suit, or where matrix hardware is better.
+// does not suit, or where matrix hardware or a kernel for many small matrices is better.
 func (p *Problem) vectors(t *Target) (m vectors, ok bool) {
-	if _, ok := p.matrixShape(t); ok {
+	if _, ok := p.matrixShape(t); ok || p.manySmall(t) {
 		return vectors{}, false
 	}
 	q := p.Transposed()

@@ -78,16 +78,23 @@ func measure(r *device.Runner, o *options, p gemm.Problem, layout string) (wrong
 }
 
 func candidates(r *device.Runner, o *options, p gemm.Problem) ([]candidate, error) {
-	if !o.tiles {
-		plan, err := gemm.New(p, &r.Target)
-		if err != nil {
-			return nil, err
-		}
-		k := plan.Steps[0].Kernel
-		name := fmt.Sprint(strings.TrimPrefix(strings.SplitN(k.Shader, ".", 2)[0], "gemm_"), k.Spec)
-		return []candidate{{name, plan, len(plan.Steps) == 1 && !strings.Contains(k.Shader, "narrow")}}, nil
+	plan, err := gemm.New(p, &r.Target)
+	if err != nil {
+		return nil, err
 	}
-	var list []candidate
+	k := plan.Steps[0].Kernel
+	name := fmt.Sprint(strings.TrimPrefix(strings.SplitN(k.Shader, ".", 2)[0], "gemm_"), k.Spec)
+	list := []candidate{{name, plan, len(plan.Steps) == 1 && !strings.Contains(k.Shader, "narrow")}}
+	if !o.tiles {
+		return list, nil
+	}
+	if plan, err = gemm.Reference(p, &r.Target); err != nil {
+		return nil, err
+	}
+	list = append(list, candidate{"plain", plan, true})
+	if plan, err = gemm.WithSmall(p, &r.Target); err == nil {
+		list = append(list, candidate{fmt.Sprint("small", plan.Steps[0].Kernel.Spec), plan, plan.Partial == 0})
+	}
 	for _, c := range gemm.Tiles(p.Type, true) {
 		for _, s := range strings.Split(o.shares, ",") {
 			shares, err := strconv.Atoi(s)
