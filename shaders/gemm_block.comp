@@ -1,7 +1,23 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #include "lib/version.glsl"
+
+// The matrix B may be of a narrower type than the sums.
+#if defined(BF16) || defined(F16)
+#define F32
+#define NARROW uint16_t
+#define NARROW_SIZE 2
+#elif defined(S8) || defined(U8)
+#define U32
+#define NARROW uint8_t
+#define NARROW_SIZE 1
+#endif
+
 #include "lib/types.glsl"
+#if defined(NARROW)
+#extension GL_EXT_shader_16bit_storage : require
+#extension GL_EXT_shader_8bit_storage : require
+#endif
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 
@@ -33,6 +49,26 @@ layout(constant_id = 5) const uint SUBGROUP = 8;    // of a subgroup, and a work
 
 #include "lib/memory.glsl"
 
+#if defined(NARROW)
+#if defined(ADDRESSES)
+layout(buffer_reference, std430, buffer_reference_align = NARROW_SIZE) restrict readonly buffer InNarrow { NARROW v[]; };
+#define B_NARROW(i) uint(InNarrow(uint64_t(p.b)).v[i])
+#else
+layout(set = 0, binding = 1, std430) readonly buffer BNarrow { NARROW v[]; } b_narrow;
+#define B_NARROW(i) uint(b_narrow.v[i])
+#endif
+#undef B_ONE
+#if defined(BF16)
+#define B_ONE(i) uintBitsToFloat(B_NARROW(i) << 16)
+#elif defined(F16)
+#define B_ONE(i) unpackHalf2x16(B_NARROW(i)).x
+#elif defined(S8)
+#define B_ONE(i) uint(bitfieldExtract(int(B_NARROW(i)), 0, 8))
+#else
+#define B_ONE(i) B_NARROW(i)
+#endif
+#endif
+
 const uint SHARE = (ROWS + SUBGROUP - 1) / SUBGROUP; // rows of A that an invocation loads
 
 // broadcast returns the x of one invocation. Subgroup operations on 64-bit integers
@@ -53,7 +89,9 @@ T4 four_a(uint i) {
 
 // four_b loads four elements along the contiguous dimension.
 T4 four_b(uint i) {
+#if !defined(NARROW)
     if ((ALIGNED & 2) != 0) return B_FOUR(i / 4);
+#endif
     return T4(B_ONE(i), B_ONE(i + 1), B_ONE(i + 2), B_ONE(i + 3));
 }
 

@@ -58,15 +58,16 @@ func Variants() []Variant {
 			}
 		}
 	}
-	for _, v := range vectors {
-		for _, e := range stored {
-			all = append(all, Variant{Name: v + "." + e.suffix + ".addresses", Source: v + ".comp",
-				Defines: []string{e.define, "ADDRESSES"}})
+	for _, e := range stored {
+		for _, v := range vectors {
+			all = append(all, Variant{Name: v + "." + e.suffix + ".addresses", Source: v + ".comp", Defines: []string{e.define, "ADDRESSES"}})
 		}
-	}
-	for _, e := range stored[:2] { // of floats: more sums of integers than registers
-		all = append(all, Variant{Name: "gemm_slim." + e.suffix + ".addresses", Source: "gemm_slim.comp",
-			Defines: []string{e.define, "ADDRESSES"}})
+		if e.define == "BF16" || e.define == "F16" { // more sums of integers than registers
+			all = append(all, Variant{Name: "gemm_slim." + e.suffix + ".addresses", Source: "gemm_slim.comp", Defines: []string{e.define, "ADDRESSES"}})
+		}
+		for _, m := range modes {
+			all = append(all, Variant{Name: "gemm_block." + e.suffix + "." + m.suffix, Source: "gemm_block.comp", Defines: []string{e.define, m.define}})
+		}
 	}
 	for _, c := range convolutions {
 		for _, axes := range []string{"2", "3"} {

@@ -108,6 +108,7 @@ type Builder struct {
 	// Operands is the type of operands that the product loads as they are; they are converted to
 	// Wide where it is Invalid.
 	Operands ops.DType
+	vectors  [2]bool    // operands that are converted all the same: the few vectors beside a matrix
 	Matrix   bool       // matrix hardware multiplies them
 	Instr    *ops.Instr // what the plan carries out
 	After    Epilogue   // what is done to its results; nil where there is nothing
@@ -137,19 +138,27 @@ type matrix struct {
 
 // AddOperand makes a matrix of operand i, by steps before the product if need be.
 func (d *Builder) AddOperand(in *ops.Instr, types []ops.Type, i int, ax Axes) (matrix, error) {
-	return d.addMatrix(lowering.Ref{Kind: lowering.Operand, Index: i}, types[i], in.Ins[i].Lit, ax)
+	want := d.want()
+	if d.vectors[i] {
+		want = d.Wide
+	}
+	return d.addMatrix(lowering.Ref{Kind: lowering.Operand, Index: i}, types[i], in.Ins[i].Lit, ax, want)
 }
 
 // AddTensor makes a matrix of a tensor of the plan, as AddOperand of an operand.
 func (d *Builder) AddTensor(ref lowering.Ref, typ ops.Type, ax Axes) (matrix, error) {
-	return d.addMatrix(ref, typ, nil, ax)
+	return d.addMatrix(ref, typ, nil, ax, d.want())
 }
 
-func (d *Builder) addMatrix(ref lowering.Ref, typ ops.Type, lit *ops.Literal, ax Axes) (matrix, error) {
-	want := d.Wide
+// want is the type of operands that the product loads.
+func (d *Builder) want() ops.DType {
 	if d.Operands != ops.Invalid {
-		want = d.Operands
+		return d.Operands
 	}
+	return d.Wide
+}
+
+func (d *Builder) addMatrix(ref lowering.Ref, typ ops.Type, lit *ops.Literal, ax Axes, want ops.DType) (matrix, error) {
 	if lit != nil || typ.DType != want {
 		to := d.NewTemp(typ.Shape.Size() * want.Size())
 		if err := d.AddConversion(typ, want, ref, lit, to); err != nil {

@@ -18,6 +18,10 @@ func (d *Builder) fewVectors(types []ops.Type, left, right *Axes, k int) {
 	}
 	t := GEMMTarget(d.Target)
 	p := problem(d.Wide, left, right, k, a, b)
+	if d.Target.CPU {
+		d.storedMatrix(types, &p, t)
+		return
+	}
 	if n := Narrow(types, d.Wide, d.Target); n != ops.Invalid && d.Instr.Ins[0].Lit == nil && d.Instr.Ins[1].Lit == nil && p.Vectors(n, t) {
 		d.Operands, p.Operands = n, n
 	}
@@ -26,6 +30,19 @@ func (d *Builder) fewVectors(types []ops.Type, left, right *Axes, k int) {
 		left.Rows = true
 	case ok:
 		right.Rows = true
+	}
+}
+
+// storedMatrix has a processor load the matrix of few vectors as it is, where it has a narrow type; the vectors are converted.
+func (d *Builder) storedMatrix(types []ops.Type, p *gemm.Problem, t *gemm.Target) {
+	matrix, ok := p.LargeMatrix(t)
+	if !ok {
+		return
+	}
+	i := int(matrix)
+	if typ := types[i].DType; typ != d.Wide && typ.Wide() == d.Wide && loads(typ, d.Target) && d.Instr.Ins[i].Lit == nil {
+		d.Operands = typ
+		d.vectors[1-i] = true
 	}
 }
 

@@ -1,5 +1,7 @@
 package gemm
 
+import "nxvk/ops"
+
 // block carries a product on a processor: shaders/gemm_block.comp.
 type block struct {
 	flip bool // compute the transpose, so that the longer side runs along a subgroup
@@ -14,6 +16,23 @@ const (
 )
 
 const blockCols = 8 // of results, an invocation
+
+// What a large matrix of a product with few vectors is: it is read about as often as it is converted otherwise.
+const (
+	storedVectors = blockRows
+	storedBytes   = 1 << 16
+)
+
+// LargeMatrix returns the operand that a processor reads in the type that it has, converting it as it is multiplied: the matrix
+// of a product with few vectors. ok is false where there is none.
+func (p *Problem) LargeMatrix(t *Target) (matrix Buffer, ok bool) {
+	few, many, matrix := p.M, p.N, B
+	if p.N < p.M {
+		few, many, matrix = p.N, p.M, A
+	}
+	ok = t.CPU && t.blocks() && p.Direct() && p.Type.Size() == 4 && few <= storedVectors && many >= t.Subgroup*blockCols && many*p.K >= storedBytes
+	return matrix, ok
+}
 
 // blocks reports whether the device has subgroups that the kernel can fill.
 func (t *Target) blocks() bool { return t.Subgroup >= 4 && t.Subgroup <= 64 }
@@ -42,6 +61,9 @@ func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 	if colC != 1 {
 		aligned &^= alignedC
 	}
+	if p.Operands != ops.Invalid {
+		aligned &^= alignedB
+	}
 	groups := ceil(q.M, rows) * ceil(q.N, t.Subgroup*blockCols)
 	steps := q.product(p.blockKernel(rows, across, aligned, t), groups, q.Batch, 1, t,
 		[]int{q.M, q.N, q.K, lda, ldb, q.A.Batch, q.B.Batch, q.Batch}, []int{rowC, colC})
@@ -55,8 +77,12 @@ func (m block) plan(p *Problem, t *Target) (*Plan, error) {
 
 func (p *Problem) blockKernel(rows int, across [2]int, aligned uint32, t *Target) Kernel {
 	size := uint32(t.Subgroup)
+	shader := p.shader("gemm_block", t)
+	if p.Operands != ops.Invalid {
+		shader = "gemm_block." + p.Operands.String() + "." + t.mode()
+	}
 	return Kernel{
-		Shader: p.shader("gemm_block", t),
+		Shader: shader,
 		Spec:   []uint32{size, uint32(rows), uint32(across[0]), uint32(across[1]), aligned},
 		Local:  [3]uint32{size, 1, 1},
 	}

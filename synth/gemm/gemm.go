@@ -33,7 +33,7 @@ type Problem struct {
 	// Operands is the type of the elements of A and B, where kernels load them as they are and sum
 	// in Type: F32 for BF16 and F16, integers of 32 bits for S8 and U8. It is Invalid where they are
 	// of Type. Products with few vectors have kernels for that on all devices that have addresses,
-	// others on matrix hardware.
+	// others on matrix hardware. On a processor it is the type of the LargeMatrix alone.
 	Operands ops.DType
 	A        Strides // Row along m, Col along k
 	B        Strides // Row along k, Col along n
@@ -156,11 +156,15 @@ func (p *Problem) shader(name string, t *Target) string {
 	if elem == "" {
 		panic("BUG: product of " + p.Type.String())
 	}
-	mode := "bindings"
+	return name + "." + elem + "." + t.mode()
+}
+
+// mode is how kernels reach buffers.
+func (t *Target) mode() string {
 	if t.Addresses {
-		mode = "addresses"
+		return "addresses"
 	}
-	return name + "." + elem + "." + mode
+	return "bindings"
 }
 
 // flops counts a multiplication and an addition for each product.

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"nxvk/fallback/sched"
+	"nxvk/synth/gemm/tiles"
 )
 
 // Host carries out a step on the host: buffers as the kernel takes them, its
@@ -28,6 +29,14 @@ func (k *Kernel) OnHost() Host {
 		return hostOf[uint32](family, k.Spec)
 	case "u64":
 		return hostOf[uint64](family, k.Spec)
+	case "bf16":
+		return storedOnHost[float32](family, k.Spec, tiles.BF16)
+	case "f16":
+		return storedOnHost[float32](family, k.Spec, tiles.F16)
+	case "s8":
+		return storedOnHost[uint32](family, k.Spec, tiles.S8)
+	case "u8":
+		return storedOnHost[uint32](family, k.Spec, tiles.U8)
 	}
 	return nil
 }
@@ -44,19 +53,25 @@ func hostOf[T element](family string, spec []uint32) Host {
 		return nil
 	}
 	return func(w *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int {
-		s := hostStep[T]{worker: w, spec: spec, grid: grid,
-			a: elements[T](buffers[0]), b: elements[T](buffers[1]), c: elements[T](buffers[2])}
-		for at := 0; at+4 <= len(push); at += 4 {
-			s.push = append(s.push, int(binary.LittleEndian.Uint32(push[at:])))
-		}
-		return step(&s)
+		s := newHostStep[T](w, spec, buffers, push, grid)
+		s.b = elements[T](buffers[1])
+		return step(s)
 	}
+}
+
+func newHostStep[T element](w *sched.Worker, spec []uint32, buffers [][]byte, push []byte, grid [3]uint32) *hostStep[T] {
+	s := &hostStep[T]{worker: w, spec: spec, grid: grid, a: elements[T](buffers[0]), c: elements[T](buffers[2])}
+	for at := 0; at+4 <= len(push); at += 4 {
+		s.push = append(s.push, int(binary.LittleEndian.Uint32(push[at:])))
+	}
+	return s
 }
 
 // hostStep is a dispatch on the host.
 type hostStep[T element] struct {
 	worker  *sched.Worker
 	a, b, c []T
+	stored  *storedMatrix // B where it is of a narrower type
 	push    []int
 	spec    []uint32
 	grid    [3]uint32

@@ -110,10 +110,16 @@ func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
 	if s.spec[3] == 1 {
 		rowB, colB = 1, ldb
 	}
-	a, b, c := s.a[batch*p[5]+x.row*rowA:], s.b[batch*p[6]+x.col*colB:], s.c[batch*p[0]*p[1]:]
+	a, c, atB := s.a[batch*p[5]+x.row*rowA:], s.c[batch*p[0]*p[1]:], batch*p[6]+x.col*colB
 	r := rooms.Get().(*room)
 	defer rooms.Put(r)
 	room := unsafe.Slice((*T)(unsafe.Pointer(r)), len(r))
+	if s.stored != nil {
+		s.storedBlock(w, x, room, a, atB, rowA, colA, rowB, colB)
+		s.put(x, room[:x.rows*x.cols], c)
+		return
+	}
+	b := s.b[atB:]
 	if sum := tiles.Of[T](); sum != nil && x.rows >= tiles.Rows && (colB != 1 || x.rows >= packedRows) {
 		t := &tiledBox[T]{box: x, sum: sum, k: k, a: a, b: b, rowA: rowA, colA: colA, rowB: rowB, colB: colB}
 		t.run(w, room)
@@ -214,5 +220,63 @@ func axpy[T element](alpha T, x, y []T) {
 	x = x[:len(y)]
 	for i, v := range x {
 		y[i] = T(alpha*v) + y[i]
+	}
+}
+
+// storedMatrix is a matrix B of a narrower type than the sums. It is converted as it is read: some rows, or parts of
+// columns, at a time, which stay in a cache until they have been multiplied.
+type storedMatrix struct {
+	data   []byte
+	narrow tiles.Narrow
+}
+
+// storedOnHost returns what carries out the steps of a kernel whose B is of a narrow type.
+func storedOnHost[T element](family string, spec []uint32, narrow tiles.Narrow) Host {
+	if family != "gemm_block" {
+		return nil
+	}
+	return func(w *sched.Worker, buffers [][]byte, push []byte, grid [3]uint32) int {
+		s := newHostStep[T](w, spec, buffers, push, grid)
+		s.stored = &storedMatrix{data: buffers[1], narrow: narrow}
+		return blocksOnHost(s)
+	}
+}
+
+// from is the matrix from an element on.
+func (m *storedMatrix) from(at int) []byte { return m.data[at*m.narrow.Size():] }
+
+// storedBlock computes the sums of a box, in the order of k, of the matrix whose first element of the box is number b.
+func (s *hostStep[T]) storedBlock(w *sched.Worker, x box, room, a []T, b, rowA, colA, rowB, colB int) {
+	k := s.push[2]
+	sums, wide := room[:x.rows*x.cols], room[sumsRoom:]
+	clear(sums)
+	var rows [storedVectors * blockDeep]T // of A, where they are not contiguous
+	for from := 0; from < k; from += blockDeep {
+		deep := min(blockDeep, k-from)
+		if colB == 1 {
+			s.storedRows(x, sums, wide, a[from*colA:], b+from*rowB, deep, rowA, colA, rowB)
+			w.Check()
+			continue
+		}
+		for j := range x.cols {
+			tiles.Widen(s.stored.narrow, s.stored.from(b+from+j*colB), wide[j*deep:][:deep])
+		}
+		few, step := a[from*colA:], rowA
+		if colA != 1 {
+			pack(rows[:], few, x.rows, deep, rowA, colA)
+			few, step = rows[:], deep
+		}
+		s.fewRows(w, x, sums, few, wide, deep, step, deep)
+	}
+}
+
+// storedRows adds the products of deep rows of B.
+func (s *hostStep[T]) storedRows(x box, sums, wide, a []T, b, deep, rowA, colA, rowB int) {
+	add, line := Axpy[T](), wide[:x.cols]
+	for l := range deep {
+		tiles.Widen(s.stored.narrow, s.stored.from(b+l*rowB), line)
+		for i := range x.rows {
+			add(a[i*rowA+l*colA], line, sums[i*x.cols:][:x.cols])
+		}
 	}
 }

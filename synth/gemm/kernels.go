@@ -14,7 +14,11 @@ func Kernels(d ops.DType, t *Target) []Step {
 	p := &Problem{Type: d}
 	list := []Step{empty(p.plainKernel("gemm_plain", t), plainParameters), empty(p.plainKernel("gemm_chunks", t), chunksParameters)}
 	if t.CPU {
-		return append(list, p.blockKernels(t)...)
+		list = append(list, p.blockKernels(t)...)
+		for _, operands := range loaded[d] {
+			list = append(list, (&Problem{Type: d, Operands: operands}).blockKernels(t)...)
+		}
+		return list
 	}
 	list = append(append(list, p.vectorKernels(t)...), p.slimKernels(t)...)
 	if (&Problem{Type: d, M: 1, N: 1, K: 1}).isSmall(t) {
@@ -84,9 +88,14 @@ func (p *Problem) blockKernels(t *Target) []Step {
 		if rows > blockRows && p.Type.Size() != 4 {
 			break
 		}
+		if p.Operands != ops.Invalid && rows > storedVectors {
+			break
+		}
 		for _, across := range pairs {
 			for lies := range uint32(8) {
-				list = append(list, empty(p.blockKernel(rows, across, lies, t), blockParameters))
+				if p.Operands == ops.Invalid || lies&alignedB == 0 {
+					list = append(list, empty(p.blockKernel(rows, across, lies, t), blockParameters))
+				}
 			}
 		}
 	}

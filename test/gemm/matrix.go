@@ -131,3 +131,25 @@ func (p *NarrowProduct) Check(got []byte, most int) error {
 	}
 	return nil
 }
+
+// Widened has an operand in the type of the sums, as that of the few vectors beside a large matrix on a processor.
+func (p *NarrowProduct) Widened(b gemm.Buffer) *NarrowProduct {
+	q := *p
+	data := &q.a
+	if b == gemm.B {
+		data = &q.b
+	}
+	narrow := *data
+	*data = nil
+	for i := range len(narrow) / p.Operands.Size() {
+		bits := uint32(int32(p.value(narrow, i)))
+		if p.Type == ops.F32 {
+			bits = math.Float32bits(float32(p.value(narrow, i)))
+		}
+		*data = binary.LittleEndian.AppendUint32(*data, bits)
+	}
+	return &q
+}
+
+// Buffers are the operands as they are uploaded.
+func (p *NarrowProduct) Buffers() (a, b []byte) { return p.a, p.b }

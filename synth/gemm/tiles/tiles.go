@@ -5,6 +5,11 @@
 // The package knows tiles and nothing of products that are made of them.
 package tiles
 
+import (
+	"encoding/binary"
+	"math"
+)
+
 // The size of a tile.
 const (
 	Rows  = 4
@@ -30,3 +35,60 @@ type Columns[T Number] func(fours, step int, a, b, sums *T)
 
 // Pack copies four k for each of fours of Together columns of B, which lie as those of Columns, to rows of Bytes for a tile.
 type Pack[T Number] func(fours, step int, b, to *T)
+
+// Narrow is a type whose numbers convert exactly to one that products have.
+type Narrow int
+
+// The narrow types: floats, which are summed as float32, and integers, which are summed as uint32.
+const (
+	BF16 Narrow = iota
+	F16
+	S8
+	U8
+)
+
+// Size is how many bytes a number has.
+func (n Narrow) Size() int {
+	if n == BF16 || n == F16 {
+		return 2
+	}
+	return 1
+}
+
+// Widen converts the numbers that begin at from, as many as to has.
+func Widen[T Number](n Narrow, from []byte, to []T) {
+	done := 0
+	if widen := widenOf[T](n); widen != nil {
+		if done = len(to) / widenTogether * widenTogether; done > 0 {
+			widen(done, &from[0], &to[0])
+		}
+	}
+	for i := done; i < len(to); i++ {
+		to[i] = one[T](n, from[i*n.Size():])
+	}
+}
+
+// widenTogether is how many numbers a widening converts at once.
+const widenTogether = 16
+
+// one converts a number.
+func one[T Number](n Narrow, from []byte) T {
+	switch n {
+	case BF16:
+		return T(math.Float32frombits(uint32(binary.LittleEndian.Uint16(from)) << 16))
+	case F16:
+		return T(half(binary.LittleEndian.Uint16(from)))
+	case S8:
+		return T(uint32(int32(int8(from[0]))))
+	}
+	return T(from[0])
+}
+
+// half converts a number of 16 bits with 10 bits of significand.
+func half(h uint16) float32 {
+	x := math.Float32frombits(uint32(h&0x7fff)<<13) * 0x1p112
+	if h&0x7c00 == 0x7c00 {
+		x = math.Float32frombits(0x7f800000 | uint32(h&0x3ff)<<13)
+	}
+	return math.Float32frombits(math.Float32bits(x) | uint32(h&0x8000)<<16)
+}

@@ -37,6 +37,39 @@ func PackOf[T Number]() Pack[T] {
 	return nil
 }
 
+// widenOf returns what converts widenTogether numbers at a time, nil where the processor has no instructions for it. A
+// processor with AVX2 and FMA converts floats of 16 bits, too.
+func widenOf[T Number](n Narrow) func(count int, from *byte, to *T) {
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
+		return nil
+	}
+	var widen any
+	switch n {
+	case BF16:
+		widen = widenBF16
+	case F16:
+		widen = widenF16
+	case S8:
+		widen = widenS8
+	case U8:
+		widen = widenU8
+	}
+	f, _ := widen.(func(count int, from *byte, to *T))
+	return f
+}
+
+//go:noescape
+func widenBF16(count int, from *byte, to *float32)
+
+//go:noescape
+func widenF16(count int, from *byte, to *float32)
+
+//go:noescape
+func widenS8(count int, from *byte, to *uint32)
+
+//go:noescape
+func widenU8(count int, from *byte, to *uint32)
+
 //go:noescape
 func packFloat32(fours, step int, b, to *float32)
 

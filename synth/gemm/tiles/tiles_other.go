@@ -10,3 +10,5 @@ func ColumnsOf[T Number]() Columns[T] { return nil }
 
 // PackOf returns what packs columns of a type, nil where there are no instructions for it.
 func PackOf[T Number]() Pack[T] { return nil }
+
+func widenOf[T Number](n Narrow) func(count int, from *byte, to *T) { return nil }

@@ -1,0 +1,63 @@
+package tiles
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Widen gives the bits of one, for every number of 16 bits and of 8, and any count of them.
+func TestWiden(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 5))
+	for _, n := range []Narrow{BF16, F16, S8, U8} {
+		from := make([]byte, 0, 1<<17)
+		for i := range 1 << (8 * n.Size()) {
+			from = binary.LittleEndian.AppendUint16(from, uint16(i))[:len(from)+n.Size()]
+		}
+		for range 40 {
+			at := r.IntN(len(from) / n.Size())
+			count := 1 + r.IntN(len(from)/n.Size()-at)
+			if n.Size() == 2 {
+				checkWiden[float32](t, n, from[at*n.Size():], count)
+			} else {
+				checkWiden[uint32](t, n, from[at*n.Size():], count)
+			}
+		}
+	}
+}
+
+func checkWiden[T Number](t *testing.T, n Narrow, from []byte, count int) {
+	t.Helper()
+	to := make([]T, count+1)
+	to[count] = 77
+	Widen(n, from, to[:count])
+	for i, x := range to[:count] {
+		want := one[T](n, from[i*n.Size():])
+		if a, b := float64(x), float64(want); a != b && !(math.IsNaN(a) && math.IsNaN(b)) || math.Signbit(a) != math.Signbit(b) {
+			t.Fatalf("number %d of %d, type %d: %v, want %v", i, count, n, x, want)
+		}
+	}
+	if to[count] != 77 {
+		t.Fatalf("type %d: written beyond %d numbers", n, count)
+	}
+}
+
+// half is exact where float32 tells.
+func TestHalf(t *testing.T) {
+	for h := range 1 << 16 {
+		sign, exponent, fraction := 1-2*float64(h>>15), h>>10&31, float64(h&1023)
+		want := sign * math.Ldexp(1+fraction/1024, exponent-15)
+		switch {
+		case exponent == 0:
+			want = sign * math.Ldexp(fraction/1024, -14)
+		case exponent == 31 && fraction == 0:
+			want = sign * math.Inf(1)
+		case exponent == 31:
+			want = math.NaN()
+		}
+		if got := float64(half(uint16(h))); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Fatalf("%#x is %v, want %v", h, got, want)
+		}
+	}
+}
