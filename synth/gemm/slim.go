@@ -69,8 +69,9 @@ func (p *Problem) slimOf() slim {
 	for m.rows < p.M && m.rows*w < sums*4/p.Type.Size() {
 		m.rows *= 2
 	}
-	for m.threads < 128 && m.threads*w < p.N {
-		m.threads *= 4
+	// Many invocations, unless a quarter or more of their columns are beyond those of few.
+	if few, many := roundUp(p.N, 32*w), roundUp(p.N, 128*w); 32*w < p.N && 4*few > 3*many {
+		m.threads = 128
 	}
 	return m
 }
