@@ -248,35 +248,42 @@ func (m *storedMatrix) from(at int) []byte { return m.data[at*m.narrow.Size():] 
 // storedBlock computes the sums of a box, in the order of k, of the matrix whose first element of the box is number b.
 func (s *hostStep[T]) storedBlock(w *sched.Worker, x box, room, a []T, b, rowA, colA, rowB, colB int) {
 	k := s.push[2]
-	sums, wide := room[:x.rows*x.cols], room[sumsRoom:]
+	sums, rest := room[:x.rows*x.cols], room[sumsRoom:]
+	packed, wide := rest[:storedVectors*blockDeep], rest[storedVectors*blockDeep:]
 	clear(sums)
-	var rows [storedVectors * blockDeep]T // of A, where they are not contiguous
 	for from := 0; from < k; from += blockDeep {
 		deep := min(blockDeep, k-from)
+		few, step := a[from*colA:], rowA
+		if colA != 1 {
+			pack(packed, few, x.rows, deep, rowA, colA)
+			few, step = packed, deep
+		}
 		if colB == 1 {
-			s.storedRows(x, sums, wide, a[from*colA:], b+from*rowB, deep, rowA, colA, rowB)
+			for i := range x.rows {
+				tiles.AddRows(s.stored.narrow, few[i*step:][:deep], s.stored.from(b+from*rowB), rowB*s.stored.narrow.Size(), sums[i*x.cols:][:x.cols], wide)
+			}
 			w.Check()
 			continue
 		}
-		for j := range x.cols {
-			tiles.Widen(s.stored.narrow, s.stored.from(b+from+j*colB), wide[j*deep:][:deep])
-		}
-		few, step := a[from*colA:], rowA
-		if colA != 1 {
-			pack(rows[:], few, x.rows, deep, rowA, colA)
-			few, step = rows[:], deep
-		}
-		s.fewRows(w, x, sums, few, wide, deep, step, deep)
+		s.storedColumns(w, x, sums, wide, few, b+from, step, deep, colB)
 	}
 }
 
-// storedRows adds the products of deep rows of B.
-func (s *hostStep[T]) storedRows(x box, sums, wide, a []T, b, deep, rowA, colA, rowB int) {
-	add, line := Axpy[T](), wide[:x.cols]
-	for l := range deep {
-		tiles.Widen(s.stored.narrow, s.stored.from(b+l*rowB), line)
-		for i := range x.rows {
-			add(a[i*rowA+l*colA], line, sums[i*x.cols:][:x.cols])
+// storedColumns adds the products of deep elements of each column of B, some columns at a time.
+func (s *hostStep[T]) storedColumns(w *sched.Worker, x box, sums, wide, few []T, b, step, deep, colB int) {
+	for first := 0; first < x.cols; first += tiles.Together {
+		n := min(tiles.Together, x.cols-first)
+		for j := range n {
+			tiles.Widen(s.stored.narrow, s.stored.from(b+(first+j)*colB), wide[j*deep:][:deep])
+		}
+		f := &fewColumns[T]{sum: tiles.ColumnsOf[T](), b: wide, step: deep}
+		for at := 0; at < n; {
+			many := f.together(n - at)
+			for i := range x.rows {
+				f.add(few[i*step:][:deep], at, 0, sums[i*x.cols+first+at:][:many])
+			}
+			at += many
 		}
 	}
+	w.Check()
 }

@@ -71,6 +71,36 @@ func Widen[T Number](n Narrow, from []byte, to []T) {
 // widenTogether is how many numbers a widening converts at once.
 const widenTogether = 16
 
+// fourRows is how many rows AddRows takes at once.
+const fourRows = 4
+
+// AddRows adds to sums the products of rows of narrow numbers, which begin step bytes apart, with one number of a each, in turn.
+// It may use room, which has as many numbers as sums.
+func AddRows[T Number](n Narrow, a []T, from []byte, step int, sums, room []T) {
+	l, whole := 0, len(sums)/widenTogether*widenTogether
+	if add := rowsOf[T](n); add != nil && whole > 0 {
+		for ; l+fourRows <= len(a); l += fourRows {
+			add(whole, step, &a[l], &from[l*step], &sums[0])
+			if whole < len(sums) {
+				addRows(n, a[l:l+fourRows], from[l*step+whole*n.Size():], step, sums[whole:], room)
+			}
+		}
+	}
+	if l < len(a) {
+		addRows(n, a[l:], from[l*step:], step, sums, room)
+	}
+}
+
+func addRows[T Number](n Narrow, a []T, from []byte, step int, sums, room []T) {
+	line := room[:len(sums)]
+	for l, x := range a {
+		Widen(n, from[l*step:], line)
+		for i, v := range line {
+			sums[i] = T(x*v) + sums[i]
+		}
+	}
+}
+
 // one converts a number.
 func one[T Number](n Narrow, from []byte) T {
 	switch n {

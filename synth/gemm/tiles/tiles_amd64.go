@@ -58,6 +58,39 @@ func widenOf[T Number](n Narrow) func(count int, from *byte, to *T) {
 	return f
 }
 
+// rowsOf returns what adds the products of fourRows rows of narrow numbers to sums, widenTogether at a time, nil where the
+// processor has no instructions for it.
+func rowsOf[T Number](n Narrow) func(count, step int, a *T, from *byte, sums *T) {
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
+		return nil
+	}
+	var rows any
+	switch n {
+	case BF16:
+		rows = rowsBF16
+	case F16:
+		rows = rowsF16
+	case S8:
+		rows = rowsS8
+	case U8:
+		rows = rowsU8
+	}
+	f, _ := rows.(func(count, step int, a *T, from *byte, sums *T))
+	return f
+}
+
+//go:noescape
+func rowsBF16(count, step int, a *float32, from *byte, sums *float32)
+
+//go:noescape
+func rowsF16(count, step int, a *float32, from *byte, sums *float32)
+
+//go:noescape
+func rowsS8(count, step int, a *uint32, from *byte, sums *uint32)
+
+//go:noescape
+func rowsU8(count, step int, a *uint32, from *byte, sums *uint32)
+
 //go:noescape
 func widenBF16(count int, from *byte, to *float32)
 

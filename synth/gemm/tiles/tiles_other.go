@@ -12,3 +12,5 @@ func ColumnsOf[T Number]() Columns[T] { return nil }
 func PackOf[T Number]() Pack[T] { return nil }
 
 func widenOf[T Number](n Narrow) func(count int, from *byte, to *T) { return nil }
+
+func rowsOf[T Number](n Narrow) func(count, step int, a *T, from *byte, sums *T) { return nil }

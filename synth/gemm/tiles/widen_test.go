@@ -61,3 +61,46 @@ func TestHalf(t *testing.T) {
 		}
 	}
 }
+
+// AddRows gives the bits of sums of single numbers, in the order of the rows.
+func TestAddRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 6))
+	for range 300 {
+		n := []Narrow{BF16, F16, S8, U8}[r.IntN(4)]
+		if n.Size() == 2 {
+			checkAddRows[float32](t, r, n)
+		} else {
+			checkAddRows[uint32](t, r, n)
+		}
+	}
+}
+
+func checkAddRows[T Number](t *testing.T, r *rand.Rand, n Narrow) {
+	t.Helper()
+	rows, columns := 1+r.IntN(11), 1+r.IntN(300)
+	step := (columns + r.IntN(3)) * n.Size()
+	from := make([]byte, rows*step)
+	for i := range from {
+		from[i] = byte(r.Uint32()) &^ 0x40 // no infinities
+	}
+	a, sums := make([]T, rows), make([]T, columns+1)
+	for i := range a {
+		a[i] = T(r.IntN(1000)) / 3
+	}
+	want := make([]T, columns+1)
+	for i := range sums {
+		sums[i] = T(i)
+		want[i] = sums[i]
+	}
+	for l, x := range a {
+		for i := range columns {
+			want[i] = T(x*one[T](n, from[l*step+i*n.Size():])) + want[i]
+		}
+	}
+	AddRows(n, a, from, step, sums[:columns], make([]T, columns))
+	for i := range want {
+		if sums[i] != want[i] {
+			t.Fatalf("%d rows of %d columns, type %d: column %d is %v, want %v", rows, columns, n, i, sums[i], want[i])
+		}
+	}
+}
