@@ -46,7 +46,7 @@ func blocksOnHost[T element](s *hostStep[T]) (products int) {
 	for _, b := range list {
 		products += b.rows * b.cols * k
 	}
-	list = split(list, int(s.grid[2]))
+	list = split(list, int(s.grid[2]), s.boxes())
 	count := len(list) * int(s.grid[2])
 	s.worker.For(count, 1, func(w *sched.Worker, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -61,12 +61,12 @@ type box struct{ row, col, rows, cols int }
 
 // split makes boxes of others whose sums have room, in as many batches: some for each processor where there are rows
 // enough, or columns of a few rows.
-func split(list []box, batches int) (out []box) {
+func split(list []box, batches, each int) (out []box) {
 	rows := 0
 	for _, b := range list {
 		rows += b.rows * batches
 	}
-	share := max(blockTall, rows/(boxesEach*sched.Processors()))
+	share := max(blockTall, rows/(each*sched.Processors()))
 	for _, b := range list {
 		tall := max(1, min(share, blockTall*blockWide/(ceil(b.cols, widestTile)*widestTile)))
 		for at := 0; at < b.rows; at += tall {
@@ -74,15 +74,15 @@ func split(list []box, batches int) (out []box) {
 		}
 	}
 	if rows < tiles.Rows {
-		return splitColumns(out, batches)
+		return splitColumns(out, batches, each)
 	}
 	return out
 }
 
 // splitColumns makes boxes of fewer columns of others.
-func splitColumns(list []box, batches int) (out []box) {
+func splitColumns(list []box, batches, each int) (out []box) {
 	for _, b := range list {
-		wide := max(fewEach, ceil(ceil(b.cols*batches, boxesEach*sched.Processors()), widestTile)*widestTile)
+		wide := max(fewEach, ceil(ceil(b.cols*batches, each*sched.Processors()), widestTile)*widestTile)
 		for at := 0; at < b.cols; at += wide {
 			out = append(out, box{b.row, b.col + at, b.rows, min(wide, b.cols-at)})
 		}
@@ -96,8 +96,19 @@ const widestTile = tiles.Bytes / 4
 // packedRows is from how many rows on it pays to pack rows of B for tiles.
 const packedRows = 8
 
-// boxesEach is how many boxes a processor should have at least, so that all end about at the same time.
-const boxesEach = 4
+// boxesEach is how many boxes a processor should have at least, so that all end about at the same time. A narrow matrix has
+// fewer and wider ones, since memory is quicker the more of a row is read at once.
+const (
+	boxesEach  = 4
+	storedEach = 2
+)
+
+func (s *hostStep[T]) boxes() int {
+	if s.stored != nil {
+		return storedEach
+	}
+	return boxesEach
+}
 
 // block computes the results of a box of a batch.
 func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {

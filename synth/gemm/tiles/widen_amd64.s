@@ -23,8 +23,10 @@ next: \
 #define TOP(y) VPSLLD $16, y, y
 
 // Y0 and Y1 are sums of eight columns each, to which products of four rows are added in turn. A product is rounded before
-// it is added; integers wrap.
+// it is added; integers wrap. The rows of the next call but one are fetched meanwhile, since they are too far apart for
+// the processor to expect them.
 #define ROW(load, size, after, mul, add, at, number) \
+	PREFETCHT0 (at)(R11*1) \
 	load 0(at), Y2 \
 	load (8*size)(at), Y3 \
 	after(Y2) \
@@ -43,6 +45,7 @@ next: \
 	LEAQ (SI)(DX*1), R8 \
 	LEAQ (SI)(DX*2), R9 \
 	LEAQ (R8)(DX*2), R10 \
+	LEAQ (DX*8), R11 \
 	VBROADCASTSS 0(BX), Y12 \
 	VBROADCASTSS 4(BX), Y13 \
 	VBROADCASTSS 8(BX), Y14 \
