@@ -65,7 +65,7 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		return nil
 	}
 	if least, ok := p.Contest.Quick(); ok {
-		cost = min(cost, float64(least))
+		cost = min(cost, float64(least)) // an estimate knows no vector instructions
 	} else if cost > placement.InlineCost {
 		dp.cfg.Jobs.Start(q, w, hostjob.WorkKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
 			return sched.Caught(func() error { return timed(&took, func() error { return runSteps(by, steps) }) })

@@ -94,3 +94,20 @@ func TestContestHeals(t *testing.T) {
 		}
 	}
 }
+
+// TestQuick: work is quick when the host has been measured to take less than handing it over, not before.
+func TestQuick(t *testing.T) {
+	var c Contest
+	if _, ok := c.Quick(); ok {
+		t.Error("quick without a measurement")
+	}
+	c.Note(ByDevice, time.Microsecond)
+	c.Note(ByHost, quickly+1)
+	if _, ok := c.Quick(); ok {
+		t.Error("quick although the host takes longer")
+	}
+	c.Note(ByHost, 30*time.Microsecond)
+	if least, ok := c.Quick(); !ok || least != 30*time.Microsecond {
+		t.Errorf("%v, %v", least, ok)
+	}
+}
