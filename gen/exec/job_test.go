@@ -137,3 +137,40 @@ func TestTurnWeights(t *testing.T) {
 		}
 	}
 }
+
+// What the host computes for a run that is ended holds nothing any more, whether the run has a queue of its own or not.
+func TestEndedRunHoldsNothing(t *testing.T) {
+	rigs(t, func(r *rig) {
+		for _, loops := range []bool{false, true} {
+			q := r.session()
+			x := res(1, f32(3))
+			body := []ops.Instr{endless(2).Instr}
+			if loops { // a run that loops leaves the queue of its session
+				inner := endless(6).Instr
+				inner.Ins = []ops.Operand{ref(5), scalar(0)}
+				body = []ops.Instr{{Op: ops.While, Attrs: [][]int{nil, nil}, Ins: uses(1), Outs: []ops.Result{res(2, f32(3))}, Regions: []*ops.Region{
+					{Params: []ops.Result{res(4, f32(3))}, Values: []ops.Operand{scalar(1)}},
+					{Params: []ops.Result{res(5, f32(3))}, Values: uses(7), Body: []ops.Instr{inner, op(ops.Add, res(7, f32(3)), ref(5), ref(6))}},
+				}}}
+			}
+			out := f32()
+			if loops {
+				out = f32(3)
+			}
+			r.Define(q, "slow", &ops.Region{Params: []ops.Result{x}, Values: uses(2), Body: body})
+			r.Tensor(q, 1, 1, 2, 3)
+			started := r.exec.core.cfg.Work.Stats().Started[hostjob.WorkInstruction]
+			r.run(q, "slow", []ops.Result{res(9, out)}, ref(1))
+			r.Until(func() bool { return r.exec.core.cfg.Work.Stats().Started[hostjob.WorkInstruction] > started })
+			v, _ := q.Session.Get(1)
+			r.Do(q, ops.Cancel, 0, ops.Type{}, [][]int{{9}})
+			r.WantKind(q, 9, wire.Cancelled)
+			r.Do(q, ops.Free, 0, ops.Type{}, [][]int{{1, 9}})
+			r.Until(func() bool { return r.exec.core.cfg.Work.Stats().Tasks == 0 })
+			r.Settle(10 * time.Millisecond)
+			if v.Mem.Host != nil || v.Mem.Dev != nil {
+				t.Errorf("loops is %v: the operand of the run is still held", loops)
+			}
+		}
+	})
+}

@@ -228,6 +228,7 @@ func (ip *interpreter) finish(q *Queue, r *run) (wait queue.Wait) {
 		q.Session.Put(r.in.Outs[r.given].ID, ip.valueOf(q, r, values[r.given]))
 	}
 	r.giveUp(r.err) // nothing, unless the run has failed
+	q.job.Drop()    // as well: what the host was computing when the run was ended
 	q.run = nil
 	if r.late != nil {
 		r.late.Stop()

@@ -141,15 +141,23 @@ defmodule Suites.BumblebeeServingNumbersTest do
       |> Enum.each(fn _ -> send(test, {:token, System.monotonic_time(:millisecond)}) end)
     end
 
-    client = spawn(fn -> Nx.with_default_backend(Nx.BinaryBackend, run) end)
+    kill = fn tokens ->
+      client = spawn(fn -> Nx.with_default_backend(Nx.BinaryBackend, run) end)
 
-    times =
-      for _ <- 1..24, do: receive(do: ({:token, at} -> at), after: (120_000 -> flunk("no token")))
+      times =
+        for _ <- 1..tokens,
+            do: receive(do: ({:token, at} -> at), after: (120_000 -> flunk("no token")))
 
+      ref = Process.monitor(client)
+      Process.exit(client, :kill)
+      assert_receive {:DOWN, ^ref, _, _, :killed}
+      times
+    end
+
+    # In different places of a round.
+    for tokens <- [8, 11, 13, 17, 21], do: kill.(tokens)
+    times = kill.(24)
     round = max(List.last(times) - Enum.at(times, 3), 1) / 20
-    ref = Process.monitor(client)
-    Process.exit(client, :kill)
-    assert_receive {:DOWN, ^ref, _, _, :killed}
 
     # Waits for all that runs.
     start = System.monotonic_time(:millisecond)
