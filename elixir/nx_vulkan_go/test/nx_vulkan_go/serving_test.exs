@@ -130,6 +130,48 @@ defmodule NxVulkanGo.ServingTest do
     assert NxVulkanGo.memory().session.buffers <= before
   end
 
+  test "what a client has uploaded that is killed before it asks for more is freed" do
+    handler = {__MODULE__, :killed}
+    host = Nx.iota({3, 400}, backend: Nx.BinaryBackend)
+    there = Nx.iota({3, 400})
+    NxVulkanGo.sweep()
+    await_all()
+    before = NxVulkanGo.memory().session
+
+    # The second of three operands has come when the process dies that sends them.
+    dies = fn _, _, _, _ ->
+      sent = Process.get(:sent, 0) + 1
+      Process.put(:sent, sent)
+      if Process.get(:dies) == sent, do: Process.exit(self(), :kill)
+    end
+
+    :telemetry.attach(handler, [:nx_vulkan_go, :upload, :stop], dies, nil)
+    on_exit(fn -> :telemetry.detach(handler) end)
+    compiled = Nx.Defn.jit(&Nx.add(Nx.add(&1, &2), &3), compiler: NxVulkanGo)
+    others = for n <- 1..2, do: Nx.add(host, n) |> Nx.backend_copy(Nx.BinaryBackend)
+
+    for work <- [
+          fn -> Nx.select(there, host, hd(others)) end,
+          fn -> apply(compiled, [host | others]) end
+        ],
+        dies <- [1, 2] do
+      {client, ref} =
+        spawn_monitor(fn ->
+          Nx.default_backend(NxVulkanGo.Backend)
+          Process.put(:dies, dies)
+          work.()
+        end)
+
+      assert_receive {:DOWN, ^ref, _, ^client, :killed}, 30_000
+    end
+
+    await_all()
+    NxVulkanGo.sweep()
+    await_all()
+    assert NxVulkanGo.memory().session.bytes <= before.bytes
+    assert Nx.to_number(compiled.(host, host, host)[2][399]) == 3 * 1199
+  end
+
   test "a server serves others when a client of its batch is killed" do
     start_supervised!(
       {Nx.Serving,

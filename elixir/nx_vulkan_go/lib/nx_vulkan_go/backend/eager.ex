@@ -81,6 +81,7 @@ defmodule NxVulkanGo.Backend.Eager do
 
       {{instructions, foreign}, _mode} ->
         Session.instruct(session, instructions, foreign)
+        mark_sent(context)
         Check.await!(session, results)
     end
   end
@@ -93,8 +94,12 @@ defmodule NxVulkanGo.Backend.Eager do
     for {id, tensor, data} <- Enum.reverse(uploads),
         do: Session.upload(session, id, tensor.type, tensor.shape, data)
 
-    {Check.annotate(instruction) ++ [{:free, [], [], [temporary]}], foreign}
+    {Check.annotate(instruction) ++ [{:free, [], [], [Enum.map(temporary, & &1.id)]}], foreign}
   end
+
+  @doc "Notes that the instructions of `add_context/3` have been sent, which free what is temporary."
+  def mark_sent({_uploads, temporary, _foreign}),
+    do: Enum.each(temporary, &Session.Tracker.mark_freed/1)
 
   @doc "Uploads encoded elements as a tensor like `out`."
   def upload(%T{type: type, shape: shape} = out, data, options) when is_list(options),
@@ -147,7 +152,7 @@ defmodule NxVulkanGo.Backend.Eager do
 
   @doc """
   Encodes the operands of an instruction. Returns them with their context: uploads, the
-  ids of these, and tensors of other BEAM nodes.
+  data of these, and tensors of other BEAM nodes.
   """
   def encode_operands(tensors, session), do: encode_operands(tensors, session, [], {[], [], []})
 
@@ -205,8 +210,9 @@ defmodule NxVulkanGo.Backend.Eager do
     if literal?(data) do
       {{Encoding.type_to_atom(type), shape, data}, {uploads, temporary, foreign}}
     else
-      id = Session.new_id(session)
-      {id, {[{id, t, data} | uploads], [id | temporary], foreign}}
+      # It has a token, so that it is freed if the caller is killed before it has sent the instruction.
+      {{id, _, _}, handle} = new_value(t, session)
+      {id, {[{id, t, data} | uploads], [handle | temporary], foreign}}
     end
   end
 

@@ -81,13 +81,13 @@ defmodule NxVulkanGo.Compiler.Run do
     {ids, {uploads, temporary, foreign}} = Eager.encode_operands(operands, session)
     {values, datas} = Eager.new_values(program.results, session)
     donated = donated(program.donated, tensors)
-    context = {uploads, for(handle <- donated, do: handle.id) ++ temporary, foreign}
+    context = {uploads, donated ++ temporary, foreign}
 
     send_run = fn callbacks ->
       instruction = {:run, values, ids, TraceContext.run_attributes(program.key, callbacks)}
       {instructions, foreign} = Eager.add_context(session, instruction, context)
       Session.run(session, Map.take(program, [:key, :code, :loops]), instructions, foreign)
-      Enum.each(donated, &Tracker.mark_freed/1)
+      Eager.mark_sent(context)
     end
 
     if program.callbacks == {},

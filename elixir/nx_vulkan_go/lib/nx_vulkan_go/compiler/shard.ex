@@ -138,6 +138,7 @@ defmodule NxVulkanGo.Compiler.Shard do
     Telemetry.span([:run], %{key: share.key, device: session.device}, fn ->
       {instructions, foreign} = Eager.add_context(session, instruction, context)
       Session.run(session, share, instructions, foreign)
+      Eager.mark_sent(context)
     end)
   end
 
