@@ -66,6 +66,13 @@ func (p *Pool) SetClock(now func() time.Time) { p.now = now }
 // threads, threads that compute yield to others.
 func (p *Pool) Reserve() { runtime.GOMAXPROCS(processors + 2*p.slots) }
 
+// Idle reports whether nobody computes or waits for that.
+func (p *Pool) Idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.holders) == 0 && len(p.waiting) == 0
+}
+
 // request asks for a slot. grant is called with the pool locked.
 type request struct {
 	of      *Account

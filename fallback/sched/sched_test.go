@@ -24,6 +24,32 @@ func spin(w *Worker, n *atomic.Int64) error {
 	}
 }
 
+// A pool is idle where nobody computes or waits.
+func TestIdle(t *testing.T) {
+	p := NewPool(1)
+	if !p.Idle() {
+		t.Error("a new pool is not idle")
+	}
+	var ended sync.WaitGroup
+	var n atomic.Int64
+	a := p.Account()
+	for range 2 { // one computes, one waits
+		ended.Add(1)
+		a.Start("spin", func(w *Worker) error { return spin(w, &n) }, func(error) { ended.Done() })
+	}
+	for n.Load() == 0 {
+		runtime.Gosched()
+	}
+	if p.Idle() {
+		t.Error("a pool that computes is idle")
+	}
+	a.End()
+	ended.Wait()
+	if !p.Idle() {
+		t.Error("the pool is not idle when all has ended")
+	}
+}
+
 // Accounts that compute without pause have equal shares, also where some of them have
 // many computations.
 func TestShares(t *testing.T) {

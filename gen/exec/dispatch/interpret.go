@@ -64,9 +64,7 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		}
 		return nil
 	}
-	if least, ok := p.Contest.Quick(); ok {
-		cost = min(cost, float64(least)) // an estimate knows no vector instructions
-	} else if cost > placement.InlineCost {
+	if cost = dp.measured(p, cost); cost > placement.InlineCost {
 		dp.cfg.Jobs.Start(q, w, hostjob.WorkKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
 			return sched.Caught(func() error { return timed(&took, func() error { return runSteps(by, steps) }) })
 		}, give)
@@ -78,6 +76,15 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		return 0, placement.Fault(err)
 	}
 	return 0, give()
+}
+
+// measured is the cost of a plan on the host, or what it has been measured to take where that is less than handing it over: an
+// estimate knows no vector instructions. Jobs of others have their share of the processors, which nothing takes from them.
+func (dp *Dispatcher[Q]) measured(p *kernels.Plan, cost float64) float64 {
+	if least, ok := p.Contest.Quick(); ok && dp.cfg.Jobs.Idle() {
+		return min(cost, float64(least), placement.InlineCost)
+	}
+	return cost
 }
 
 // checkWords is memory for what the kernels of a plan check.

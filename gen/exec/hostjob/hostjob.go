@@ -79,6 +79,9 @@ const (
 	WorkExplain     = "explain"
 )
 
+// Idle reports whether nobody computes on the processors that sessions share, or waits for that.
+func (js *Jobs[Q]) Idle() bool { return js.cfg.Work.Idle() }
+
 // Start has f run on the processors that sessions share, for the instruction at the front
 // of a queue. The queue waits, and meets the outcome in Collect when it goes on. What the
 // work reads and writes is held until it has ended. finish runs where f gives no error, on
