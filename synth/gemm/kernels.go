@@ -21,7 +21,7 @@ func Kernels(d ops.DType, t *Target) []Step {
 		return list
 	}
 	list = append(append(list, p.vectorKernels(t)...), p.slimKernels(t)...)
-	if (&Problem{Type: d, M: 1, N: 1, K: 1}).isSmall(t) {
+	if t.runsSmall() {
 		list = append(list, p.smallKernels(t)...)
 	}
 	for _, operands := range loaded[d] {

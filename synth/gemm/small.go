@@ -56,8 +56,10 @@ func (p *Problem) manySmall(t *Target) bool {
 
 // isSmall reports whether the results of a matrix are few enough for the invocations of a workgroup, and a device
 // can run these.
-func (p *Problem) isSmall(t *Target) bool {
-	return !t.CPU && p.blocks() <= smallThreads && smallThreads <= t.MaxInvocations && smallRoom*smallThreads*16 <= t.SharedMemory
+func (p *Problem) isSmall(t *Target) bool { return p.blocks() <= smallThreads && t.runsSmall() }
+
+func (t *Target) runsSmall() bool {
+	return !t.CPU && smallThreads <= t.MaxInvocations && smallRoom*smallThreads*16 <= t.SharedMemory
 }
 
 // blocks is how many invocations sum the results of a matrix.

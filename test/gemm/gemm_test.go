@@ -163,6 +163,14 @@ func (p *product) verify(t *testing.T, out []byte, inexact bool) {
 
 var full = flag.Bool("full", false, "run every tile in every shape")
 
+// seeds is how many cases a test draws: few, or all with -full.
+func seeds(few, all uint64) uint64 {
+	if *full {
+		return all
+	}
+	return few
+}
+
 var types = []ops.DType{ops.F32, ops.F64, ops.U32, ops.S64}
 
 // TestTiles runs every tile in shapes inside, at and beyond its edges.

@@ -115,10 +115,7 @@ func drawProduct(r *rand.Rand) *product {
 // No kernel reads or writes beyond its operands and its result, whatever the sizes.
 func TestGuards(t *testing.T) {
 	r := open(t)
-	count := uint64(40)
-	if *full {
-		count = 2000
-	}
+	count := seeds(40, 2000)
 	for name, target := range targets(r.Target) {
 		t.Run(name, func(t *testing.T) {
 			x := &Runner{Device: r.Device, Target: target, pipes: make(map[string]*vulkan.Pipeline)}

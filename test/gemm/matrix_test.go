@@ -55,11 +55,7 @@ func TestMatrixHardware(t *testing.T) {
 	r := open(t)
 	r.Target = MatrixTarget(r.Device.Info())
 	seen, rests := map[ops.DType]int{}, 0
-	count := 60
-	if *full {
-		count = 1000
-	}
-	for seed := range uint64(count) {
+	for seed := range seeds(60, 1000) {
 		rng := rand.New(rand.NewPCG(seed, 15))
 		d := []ops.DType{ops.BF16, ops.F16, ops.S8, ops.U8}[seed%4]
 		p := drawNarrow(rng, d)

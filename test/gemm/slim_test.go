@@ -16,11 +16,7 @@ func TestSlim(t *testing.T) {
 	target := r.Target
 	target.CPU = false
 	layouts := []layout{rowMajor, colMajor, padded, oddly}
-	count := 16
-	if *full {
-		count = 400
-	}
-	for seed := range uint64(count) {
+	for seed := range seeds(16, 400) {
 		rng := rand.New(rand.NewPCG(seed, 31))
 		d := types[rng.IntN(len(types))]
 		m, n, k, batch := 1+rng.IntN(40), 64+rng.IntN(600), 1+rng.IntN(48), 1+rng.IntN(3)

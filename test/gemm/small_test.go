@@ -14,11 +14,7 @@ func TestSmall(t *testing.T) {
 	target := r.Target
 	target.CPU = false
 	layouts := []layout{rowMajor, colMajor, padded, oddly}
-	count := 24
-	if *full {
-		count = 400
-	}
-	for seed := range uint64(count) {
+	for seed := range seeds(24, 400) {
 		rng := rand.New(rand.NewPCG(seed, 41))
 		d := types[rng.IntN(len(types))]
 		m, n, k, batch := 1+rng.IntN(22), 1+rng.IntN(22), 1+rng.IntN(150), 1+rng.IntN(600)

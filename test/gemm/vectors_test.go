@@ -65,11 +65,7 @@ func TestFewVectors(t *testing.T) {
 	target := synth.Target{Addresses: true, Float64: f.Float64, Int64: f.Int64, Int16: f.Int16, Int8: f.Int8,
 		Storage16: f.Storage16, Storage8: f.Storage8, SharedMemory: l.SharedMemory,
 		MaxInvocations: l.MaxWorkgroupInvocations, SubgroupSize: l.Subgroup, MaxPush: l.MaxPush}
-	count := uint64(60)
-	if *full {
-		count = 2000
-	}
-	for seed := range count {
+	for seed := range seeds(60, 2000) {
 		rng := rand.New(rand.NewPCG(seed, 14))
 		c := drawVectors(rng)
 		t.Run(fmt.Sprintf("seed=%d:%v·%v", seed, c.left, c.right), func(t *testing.T) {

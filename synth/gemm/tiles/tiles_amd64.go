@@ -37,45 +37,33 @@ func PackOf[T Number]() Pack[T] {
 	return nil
 }
 
-// widenOf returns what converts widenTogether numbers at a time, nil where the processor has no instructions for it. A
-// processor with AVX2 and FMA converts floats of 16 bits, too.
-func widenOf[T Number](n Narrow) func(count int, from *byte, to *T) {
+// narrowCode is the code for a narrow type: it converts numbers, or adds the products of fourRows rows of them to sums, both
+// widenTogether at a time.
+type narrowCode struct{ widen, rows any }
+
+var narrowCodes = [...]narrowCode{
+	BF16: {widenBF16, rowsBF16},
+	F16:  {widenF16, rowsF16},
+	S8:   {widenS8, rowsS8},
+	U8:   {widenU8, rowsU8},
+}
+
+// codeOf is the code for a narrow type, empty where the processor has no instructions for it. A processor with AVX2 and
+// FMA converts floats of 16 bits, too.
+func codeOf(n Narrow) narrowCode {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
-		return nil
+		return narrowCode{}
 	}
-	var widen any
-	switch n {
-	case BF16:
-		widen = widenBF16
-	case F16:
-		widen = widenF16
-	case S8:
-		widen = widenS8
-	case U8:
-		widen = widenU8
-	}
-	f, _ := widen.(func(count int, from *byte, to *T))
+	return narrowCodes[n]
+}
+
+func widenOf[T Number](n Narrow) func(count int, from *byte, to *T) {
+	f, _ := codeOf(n).widen.(func(count int, from *byte, to *T))
 	return f
 }
 
-// rowsOf returns what adds the products of fourRows rows of narrow numbers to sums, widenTogether at a time, nil where the
-// processor has no instructions for it.
 func rowsOf[T Number](n Narrow) func(count, step int, a *T, from *byte, sums *T) {
-	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
-		return nil
-	}
-	var rows any
-	switch n {
-	case BF16:
-		rows = rowsBF16
-	case F16:
-		rows = rowsF16
-	case S8:
-		rows = rowsS8
-	case U8:
-		rows = rowsU8
-	}
-	f, _ := rows.(func(count, step int, a *T, from *byte, sums *T))
+	f, _ := codeOf(n).rows.(func(count, step int, a *T, from *byte, sums *T))
 	return f
 }
 
