@@ -37,6 +37,10 @@ float least(const uint z) { return -INFINITE; }
     FETCH(next_k, p.k, base_k, p.at_k.row, ROW_K, COUNT_K, VECTORS, false)       \
     FETCH(next_v, p.v, base_v, p.at_v.row, ROW_V, COUNT_V, (p.width + E - 1) / E, true)
 
+// The passes through the keys: the first has the tiles that a mask does not leave out, the last one the others. Between them
+// a part looks at one tile of other parts at a time.
+const uint KEPT = 0, LEFT_OUT = 3;
+
 // advance is the first block of keys from one on that a mask does not leave out; with all, the next one.
 uint advance(const uint z, const uint row, const uint last_row, uint at, const uint stop, const bool all) {
     if (SKIPS && !all)
@@ -59,23 +63,29 @@ void main() {
     const uint base_q = BASE_OF(p.at_q, z), base_k = BASE_OF(p.at_k, z), base_v = BASE_OF(p.at_v, z);
     const uint own = warp * MM * MN; // of the subgroup's scratch
     const uint some = PARTED ? ((p.keys + KEYS - 1) / KEYS + PARTS - 1) / PARTS * KEYS : p.keys; // keys of a part
-    const uint start = part * some, stop = min(start + some, p.keys);
+    const uint start = part * some, end = min(start + some, p.keys);
     // Where logits are scaled scores, a positive scale is a part of the exponentials' base, which is 2^unit.
     const float scale = DIVIDES ? 1 / p.scale : p.scale;
     const bool scales = LOGITS || !(scale > 1e-30 && scale < 1e30);
     const float unit = scales ? LOG2E : scale * LOG2E;
     const float slack = SLACK / unit;
 
-    for (uint e = gl_LocalInvocationIndex; e < TILE * ROW_K; e += THREADS) {
-        const uint y = min(first + e / ROW_K, p.queries - 1), x = e % ROW_K;
-        slices[e / ROW_K * PITCH_K + x] = x < VECTORS ? p.q.v[base_q + y * p.at_q.row + x] : uvec4(0);
-    }
     for (uint e = gl_LocalInvocationIndex; e < MM * MN; e += THREADS) places[e / 4][e % 4] = e;
-    barrier();
     MatrixA fq[FM * DK];
-    [[unroll]] for (uint i = 0; i < FM; i++)
-        [[unroll]] for (uint k = 0; k < DK; k++)
-            coopMatLoad(fq[i * DK + k], slices, (warp * FM + i) * MM * PITCH_K + k * MN / E, PITCH_K, gl_CooperativeMatrixLayoutRowMajor);
+    [[unroll]] for (uint stage = 0; stage < STAGES; stage++) {
+        if (stage > 0) barrier();
+        for (uint e = gl_LocalInvocationIndex; e < STAGE * ROW_K; e += THREADS) {
+            const uint y = min(first + stage * STAGE + e / ROW_K, p.queries - 1), x = e % ROW_K;
+            slices[e / ROW_K * PITCH_K + x] = x < VECTORS ? p.q.v[base_q + y * p.at_q.row + x] : uvec4(0);
+        }
+        barrier();
+        if (warp * STAGES / WARPS == stage) {
+            [[unroll]] for (uint i = 0; i < FM; i++)
+                [[unroll]] for (uint k = 0; k < DK; k++)
+                    coopMatLoad(fq[i * DK + k], slices, (warp % (WARPS / STAGES) * FM + i) * MM * PITCH_K + k * MN / E, PITCH_K,
+                                gl_CooperativeMatrixLayoutRowMajor);
+        }
+    }
 
     Sums at;
 
@@ -86,20 +96,23 @@ void main() {
         [[unroll]] for (uint n = 0; n < DV; n++) sum[i * DV + n] = Sums(0.0);
     }
 
-    // Where a mask leaves tiles out, the first pass goes through the others. A second one goes through
-    // them too if some row has nothing else.
-    [[dont_unroll]] for (uint pass = 0; pass < (SKIPS ? 2 : 1); pass++) {
+    // Where a mask leaves tiles out, the first pass goes through the others. The last one goes through
+    // them too if some row has nothing else. A part looks at others before it, for the greatest logit alone, since rows that have
+    // nothing here have mostly something there.
+    uint pass = KEPT, begin = p.keys, from = start, stop = end;
+    [[dont_unroll]] while (true) {
         // A round computes with the block that is in shared memory while the next one comes. The first round
         // has none yet, so that the code which fetches a block is there once.
         uvec4 next_k[COUNT_K], next_v[COUNT_V];
-        uint begin = p.keys, from = start;
+        begin = p.keys;
         [[dont_unroll]] while (true) {
-            from = advance(z, first, last, from, stop, pass > 0);
+            from = advance(z, first, last, from, stop, pass != KEPT);
             FETCH_BLOCK
             uint covered = 2;
             bool computes = begin < p.keys;
             if (LOGITS && computes) covered = !SKIPS ? 0 : mine >= p.queries ? 1 : cover(z, mine, my_last, begin, min(begin + KEYS, p.keys) - 1);
-            if (SKIPS) computes = computes && (covered & 1) == pass;
+            if (SKIPS) computes = computes && (covered & 1) == (pass == LEFT_OUT ? 1 : 0);
+            const bool looks = PARTED && SKIPS && pass != KEPT && pass != LEFT_OUT;
 
             if (computes) {
                 Sums s[FM * KT];
@@ -154,24 +167,28 @@ void main() {
                         }
                         together();
                     }
-                    [[unroll]] for (uint c = 0; c < at.length(); c++) {
-                        const float bottom = basis(most[i][c]);
-                        [[unroll]] for (uint j = 0; j < KT; j++) {
-                            // A mask may add the least number there is, whose product with unit is infinite.
-                            const float x = exp2(LOGITS ? (s[i * KT + j][c] - bottom) * unit : fma(s[i * KT + j][c], unit, -bottom * unit));
-                            s[i * KT + j][c] = x;
-                            total[i][c] += x;
+                    if (!looks) {
+                        [[unroll]] for (uint c = 0; c < at.length(); c++) {
+                            const float bottom = basis(most[i][c]);
+                            [[unroll]] for (uint j = 0; j < KT; j++) {
+                                // A mask may add the least number there is, whose product with unit is infinite.
+                                const float x = exp2(LOGITS ? (s[i * KT + j][c] - bottom) * unit : fma(s[i * KT + j][c], unit, -bottom * unit));
+                                s[i * KT + j][c] = x;
+                                total[i][c] += x;
+                            }
                         }
+                        [[unroll]] for (uint j = 0; j < KT; j++) AS_OPERAND(weights[i * KT + j], s[i * KT + j], own, invocation)
                     }
-                    [[unroll]] for (uint j = 0; j < KT; j++) AS_OPERAND(weights[i * KT + j], s[i * KT + j], own, invocation)
                 }
 
-                [[unroll]] for (uint j = 0; j < KT; j++)
-                    [[unroll]] for (uint n = 0; n < DV; n++) {
-                        MatrixB fv;
-                        coopMatLoad(fv, slices, SIZE_K + j * MN * PITCH_V + n * MN / E, PITCH_V, gl_CooperativeMatrixLayoutRowMajor);
-                        [[unroll]] for (uint i = 0; i < FM; i++) sum[i * DV + n] = coopMatMulAdd(weights[i * KT + j], fv, sum[i * DV + n]);
-                    }
+                if (!looks) {
+                    [[unroll]] for (uint j = 0; j < KT; j++)
+                        [[unroll]] for (uint n = 0; n < DV; n++) {
+                            MatrixB fv;
+                            coopMatLoad(fv, slices, SIZE_K + j * MN * PITCH_V + n * MN / E, PITCH_V, gl_CooperativeMatrixLayoutRowMajor);
+                            [[unroll]] for (uint i = 0; i < FM; i++) sum[i * DV + n] = coopMatMulAdd(weights[i * KT + j], fv, sum[i * DV + n]);
+                        }
+                }
             }
 
             if (from >= stop) break;
@@ -182,7 +199,7 @@ void main() {
             begin = from;
             from += KEYS;
         }
-        if (!SKIPS || pass > 0 || least(z) == -INFINITE) break; // rows of -Inf alone give NaN anyway
+        if (!SKIPS || pass == LEFT_OUT || least(z) == -INFINITE) break; // rows of -Inf alone give NaN anyway
         // The exponential of -128 is 0.
         const float settled = least(z) + 128;
         bool unseen = false;
@@ -195,6 +212,14 @@ void main() {
         if (unseen) atomicOr(unsettled, 1);
         barrier();
         if (unsettled == 0) break;
+        uint other = p.keys;
+        if (PARTED && pass + 1 < LEFT_OUT) {
+            other = advance(z, first, last, pass == KEPT ? 0 : stop, p.keys, false);
+            if (other >= start && other < end) other = advance(z, first, last, end, p.keys, false);
+        }
+        pass = other < p.keys ? pass + 1 : LEFT_OUT;
+        from = other < p.keys ? other : start;
+        stop = other < p.keys ? min(other + KEYS, p.keys) : end;
     }
 
     barrier();

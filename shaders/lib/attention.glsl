@@ -34,8 +34,12 @@ const uint TILE = MM * FM * WARPS; // queries of a workgroup
 const uint LEAVE = DV % 4 == 0 ? 4 : DV % 3 == 0 ? 3 : DV % 2 == 0 ? 2 : 1;
 const uint LEAVE_ROW = LEAVE * MN / 4 + 1;
 
+// Queries come by way of shared memory, those of four subgroups at a time.
+const uint STAGES = WARPS > 4 ? WARPS / 4 : 1;
+const uint STAGE = TILE / STAGES;
+
 const uint BLOCK = SIZE_K + KEYS * PITCH_V;
-const uint BEGIN = TILE * PITCH_K > WARPS * MM * LEAVE_ROW ? TILE * PITCH_K : WARPS * MM * LEAVE_ROW;
+const uint BEGIN = STAGE * PITCH_K > WARPS * MM * LEAVE_ROW ? STAGE * PITCH_K : WARPS * MM * LEAVE_ROW;
 shared uvec4 slices[BLOCK > BEGIN ? BLOCK : BEGIN]; // queries; then blocks of keys and values; then results
 shared uint unsettled;
 

@@ -19,7 +19,7 @@ import (
 var Shares int
 
 // surely is the ratio of two estimates from which on the model is trusted that the lesser time is less.
-const surely = 0.8
+const surely = 0.9
 
 // maxShares is how many parts of a query there are at most: an invocation of the kernel that joins has all of them in registers.
 const maxShares = maxJoined

@@ -17,25 +17,22 @@ import (
 // of Warps subgroups has FM matrices of queries; blocks have so many keys.
 type MatrixTile struct{ FM, Warps, Keys int }
 
-// matrixTiles are the tiles by the greatest depth and width that they are for; long is for long products that fill the device
-// with it, if it has subgroups. On an H200 bf16 of 128 columns reaches with tiles of 1×4×32, 1×4×64 and 1×8×64 209, 199 and 223
-// TFLOP/s without a mask, 319, 326 and 335 under a causal one, and 145, 133 and 139 with biases; the compiler takes 0.3, 0.5 and
-// 0.3 to 0.6 s.
+// matrixTiles are the tiles by the greatest depth and width that they are for; long is for products of so many operations and
+// more, if it fills the device and has subgroups. On an H200 of all tiles with four subgroups these take the least time for
+// 16-bit attentions of 9 to 48 heads and 327 to 3,072 positions, or up to 5 % more. Two matrices of queries are 3 to 4 % faster
+// where products take 0.3 ms, and slower before; NVIDIA's compiler takes 0.5 to 0.9 s for them and 0.4 for one. Eight subgroups
+// are up to 17 % faster from 128 columns on; the compiler takes 0.3 to 0.6 s.
 var matrixTiles = []struct {
 	most       int
 	tile, long MatrixTile
+	from       int64
 }{
-	{most: 64, tile: MatrixTile{2, 4, 64}},
+	{most: 64, tile: MatrixTile{1, 4, 64}, long: MatrixTile{2, 4, 64}, from: 1 << 35},
 	{most: 112, tile: MatrixTile{1, 4, 64}},
-	{most: 128, tile: MatrixTile{1, 4, 32}, long: MatrixTile{1, 8, 64}},
-	{most: maxWidth, tile: MatrixTile{1, 4, 16}},
+	{most: 128, tile: MatrixTile{1, 4, 32}, long: MatrixTile{1, 8, 64}, from: 1 << 31},
+	{most: 192, tile: MatrixTile{1, 4, 16}, long: MatrixTile{1, 8, 32}, from: 1 << 31},
+	{most: maxWidth, tile: MatrixTile{1, 4, 16}, long: MatrixTile{1, 8, 16}, from: 1 << 31},
 }
-
-// lessCode is the work of an attention, in operations of its products, from which on logits that are more than scaled scores
-// have the tile of their width. Of two matrices of queries, an invocation has twice as many logits, each with its own code:
-// NVIDIA's compiler takes 0.4 s for one matrix and 0.5 to 0.9 s for two. On an H200 products of 2^35 operations take 0.3 ms,
-// of which two matrices save 3 to 4 %.
-const lessCode = 1 << 35
 
 // foldedWidth is up to which width a scale alone is folded into the base of exponentials. NVIDIA's compiler makes slower
 // code of that for wider rows: on an H100 149 TFLOP/s of 192 columns, 195 with a multiplication of scores.
@@ -135,11 +132,7 @@ func (m *matrixJob) tile() MatrixTile {
 		if max(m.depth, m.width) > x.most {
 			continue
 		}
-		long := m.flops() >= lessCode
-		if m.scale.logits != nil && !long {
-			x.tile.FM = 1
-		}
-		if long && m.fills(x.long) {
+		if m.flops() >= x.from && m.fills(x.long) {
 			return x.long
 		}
 		return x.tile
@@ -147,7 +140,8 @@ func (m *matrixJob) tile() MatrixTile {
 	return MatrixTile{}
 }
 
-// fills reports whether a tile fits, has workgroups for the whole device, and has few rows beyond the queries.
+// fills reports whether a tile fits, has half of the invocations at least that keep a device busy, and has few rows beyond the
+// queries.
 func (m *matrixJob) fills(t MatrixTile) bool {
 	with := *m
 	with.MatrixTile = t
@@ -155,7 +149,7 @@ func (m *matrixJob) fills(t MatrixTile) bool {
 		return false
 	}
 	rows := with.matrixQueries()
-	return tile.Whole(m.queries, rows) <= m.queries+m.queries/16 && m.batches*m.queries/rows >= gemm.Multiprocessors
+	return tile.Whole(m.queries, rows) <= m.queries+m.queries/16 && m.batches*m.queries/rows*with.threads() >= gemm.Multiprocessors*residentThreads/2
 }
 
 // flops are the operations of both products.
@@ -192,8 +186,8 @@ func (m *matrixJob) matrixShared() int {
 		}
 	}
 	leaving := m.Warps * m.shape.M * (leave*m.shape.N/4 + 1)
-	matrix := m.shape.M * m.shape.N
-	return 16*max(m.Keys*(k+v), m.matrixQueries()*k, leaving) + 4*matrix*(m.Warps+1) + 4
+	matrix, stages := m.shape.M*m.shape.N, max(1, m.Warps/4)
+	return 16*max(m.Keys*(k+v), m.matrixQueries()/stages*k, leaving) + 4*matrix*(m.Warps+1) + 4
 }
 
 // plan is the kernel, after copies of operands.

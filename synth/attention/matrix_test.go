@@ -82,23 +82,24 @@ func TestMatrixExamples(t *testing.T) {
 	}
 }
 
-// TestLessCode holds which attentions have a kernel with less code: those with logits of their own whose products take little.
-func TestLessCode(t *testing.T) {
+// TestLong holds which attentions have the tiles for long products: {matrices of queries, subgroups}.
+func TestLong(t *testing.T) {
 	for _, c := range []struct {
 		heads, length, size int
 		mask                string
-		want                uint32 // matrices of queries
+		want                [2]uint32
 	}{
-		{12, 512, 64, "causal", 1}, {12, 512, 64, "biases", 1}, {12, 512, 64, "no mask", 2},
-		{128, 2048, 64, "causal", 2}, {128, 2048, 64, "no mask", 2}, {12, 512, 128, "causal", 1},
+		{12, 512, 64, "causal", [2]uint32{1, 4}}, {48, 1024, 64, "no mask", [2]uint32{1, 4}}, {128, 2048, 64, "biases", [2]uint32{2, 4}},
+		{48, 1024, 96, "no mask", [2]uint32{1, 4}}, {9, 1024, 256, "causal", [2]uint32{1, 8}}, {12, 512, 128, "causal", [2]uint32{1, 4}}, {9, 1024, 128, "causal", [2]uint32{1, 8}},
+		{2, 2048, 128, "no mask", [2]uint32{1, 4}}, {48, 1024, 128, "biases", [2]uint32{1, 8}}, // of two heads too few workgroups have eight
 	} {
 		x := attention.NewExample(ops.BF16, c.heads, c.length, c.size, c.mask)
 		p, err := attention.Lower(x.Instr, x.Types, hardware())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Steps[0].Kernel.Spec[3]; got != c.want {
-			t.Errorf("%s, %d heads of %d: %d matrices of queries, want %d", x.Name, c.heads, c.length, got, c.want)
+		if spec := p.Steps[0].Kernel.Spec; [2]uint32(spec[3:5]) != c.want {
+			t.Errorf("%s, %d heads of %d: matrices and subgroups %v, want %v", x.Name, c.heads, c.length, spec[3:5], c.want)
 		}
 	}
 }

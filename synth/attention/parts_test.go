@@ -15,7 +15,8 @@ func TestParts(t *testing.T) {
 		mask                string
 		parts               bool
 	}{
-		{2, 2048, 32, "no mask", true}, {2, 2048, 32, "causal", true}, {1, 2048, 64, "biases", true}, {1, 16384, 64, "no mask", true}, {8, 512, 256, "no mask", true},
+		{2, 2048, 32, "no mask", true}, {2, 2048, 32, "causal", true}, {1, 2048, 64, "biases", true}, {1, 8000, 64, "no mask", true}, {8, 512, 256, "no mask", true},
+		{4, 3072, 64, "causal", false}, {1, 16384, 64, "no mask", false}, {4, 3072, 64, "no mask", false},
 		{16, 2048, 64, "no mask", false}, {128, 2048, 128, "causal", false}, {32, 180, 128, "no mask", false}, {12, 128, 64, "causal", false},
 		{1, 64, 64, "no mask", false}, {2, 2048, 30, "no mask", false}, // columns that are no whole fours
 	} {
