@@ -131,6 +131,7 @@ func LowerFusion(f *Fusion, types func(ops.ID) ops.Type, t *Target) (*Plan, erro
 	}
 	p, err := t.WithBindings(func(t *Target) (*Plan, error) { return lower(f, types, t) }, f.Buffers(types)...)
 	if err == nil {
+		together(p, t)
 		codegen.DumpPlan(f, p)
 	}
 	return p, err

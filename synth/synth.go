@@ -147,5 +147,6 @@ func lowerWithin(in *ops.Instr, types []ops.Type, t *lowering.Target) (*lowering
 	if err != nil {
 		return nil, fmt.Errorf("lower %v: %w", in.Op, err)
 	}
+	together(p, t)
 	return p, nil
 }

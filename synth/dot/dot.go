@@ -314,13 +314,12 @@ func (d *Builder) AddStepsOf(plan *gemm.Plan, err error, a, b lowering.Arg, c lo
 			return err
 		}
 		d.Plan.Steps = append(d.Plan.Steps, lowering.Step{
-			Kernel:  k,
-			Args:    []lowering.Arg{arg(s.In[0], lowering.Read), arg(s.In[1], lowering.Read), arg(s.Out, lowering.Write)},
-			Push:    append(make([]byte, k.PushBytes-len(s.Push)), s.Push...),
-			Grid:    s.Grid,
-			Bytes:   s.Bytes,
-			Flops:   s.Flops,
-			Barrier: s.Barrier,
+			Kernel: k,
+			Args:   []lowering.Arg{arg(s.In[0], lowering.Read), arg(s.In[1], lowering.Read), arg(s.Out, lowering.Write)},
+			Push:   append(make([]byte, k.PushBytes-len(s.Push)), s.Push...),
+			Grid:   s.Grid,
+			Bytes:  s.Bytes,
+			Flops:  s.Flops,
 		})
 	}
 	return nil

@@ -82,9 +82,6 @@ type Step struct {
 	Grid   [3]uint32
 	Bytes  int64 // moved, at least
 	Flops  int64
-	// Barrier says that the step begins when the device has done what comes before, although it may
-	// not depend on that.
-	Barrier bool
 }
 
 // Plan is the steps of a product, each after the one before.

@@ -126,7 +126,7 @@ func (m *matrixMethod) plan(p *Problem, t *Target) (*Plan, error) {
 	}
 	chunk, shares := m.chunks(p, m.shares)
 	steps := p.product(m.kernel(across, lies), m.tiles(p)*p.Batch, shares, Multiprocessors, t, before, slices.Concat([]int{chunk, 0, 0}, after))
-	return p.inRows(p.shared(p.together(steps, shares, longMatrices), shares, t))
+	return p.inRows(p.shared(steps, shares, t))
 }
 
 // inRows completes a plan whose results lie in rows as long as those of C.

@@ -87,25 +87,6 @@ func (p *Problem) shared(steps []Step, shares int, t *Target) (*Plan, error) {
 	return &Plan{Steps: steps, Partial: bytes}, nil
 }
 
-// What a product has to do at least for its shares to begin together: a barrier costs 2 to 3 µs, and
-// this many multiplications and additions take twice as long on an H200.
-const (
-	longTiles    = 1 << 27
-	longMatrices = 1 << 30 // on matrix hardware
-)
-
-// together has the tiles of a product begin at once, where their k is shared out and they do no less than long. The
-// shares are then as many workgroups as a device runs at once. Beside a kernel that is about to end, such as the sum of the
-// shares of the product before, they do not spread evenly: multiprocessors that are free first take more
-// of them than others. On an H200, a row of products of 317x1868 by 1868x1039 takes 103 µs each without barriers
-// and 52 with them.
-func (p *Problem) together(steps []Step, shares, long int) []Step {
-	for i := range steps {
-		steps[i].Barrier = shares > 1 && int(p.flops()) >= long
-	}
-	return steps
-}
-
 // fold lays workgroups out in lines as long as the device allows.
 func fold(groups int, t *Target) [3]uint32 {
 	x := min(groups, int(t.MaxGroups[0]))

@@ -24,40 +24,6 @@ func TestSharesFollowTheShape(t *testing.T) {
 	}
 }
 
-// The shares of a long product begin at once, and nothing else waits for more than it reads.
-func TestSharesBeginTogether(t *testing.T) {
-	matrices := *hardware["16x16x16 of 32"]
-	matrices.Addresses, matrices.MaxGroups = true, gpu.MaxGroups
-	for _, c := range []struct {
-		m, n, k  int
-		target   *Target
-		operands ops.DType
-		want     bool
-	}{
-		{317, 1039, 64, gpu, ops.Invalid, false}, // not shared
-		{317, 1039, 1868, gpu, ops.Invalid, true},
-		{64, 1024, 1536, gpu, ops.Invalid, true},
-		{45, 230, 512, gpu, ops.Invalid, false}, // shared and short
-		{512, 512, 16384, &matrices, ops.F16, true},
-		{45, 230, 4096, &matrices, ops.F16, false},
-	} {
-		p := rowMajor(ops.F32, c.m, c.n, c.k, 1)
-		p.Operands = c.operands
-		plan, err := New(p, c.target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, s := range plan.Steps {
-			if want := c.want && s.Out == Partial; s.Barrier != want {
-				t.Errorf("%dx%dx%d of %v, step %d of %d: a barrier is %v, want %v", c.m, c.n, c.k, c.operands, i, len(plan.Steps), s.Barrier, want)
-			}
-		}
-		if c.want && plan.Partial == 0 {
-			t.Errorf("%dx%dx%d of %v: k is not shared out", c.m, c.n, c.k, c.operands)
-		}
-	}
-}
-
 // Few tiles with long sums are shared out, so that all multiprocessors work; products that
 // fill them are not.
 func TestSharesFillWaves(t *testing.T) {

@@ -52,7 +52,7 @@ func NewPlaces(p Problem, g *Places, t *Target) (*Plan, error) {
 	steps := p.product(m.kernel(across, g.lies(&p)), m.tiles(&p)*p.Batch, shares, Multiprocessors, t,
 		[]int{p.M, p.N, p.K, lda, ldb, batchA, batchB, p.Batch},
 		slices.Concat([]int{chunk, 0, 0, g.Channels, g.TapsX, g.TapsY}, g.Tap[:], g.Out[:], g.Place[:], []int{g.Image}))
-	plan, err := p.shared(p.together(steps, shares, longMatrices), shares, t)
+	plan, err := p.shared(steps, shares, t)
 	if g.First {
 		return plan, err
 	}

@@ -92,7 +92,7 @@ func (m tiled) plan(p *Problem, t *Target) (*Plan, error) {
 	k := m.kernel(p, across, lies, p.M < m.m() || p.N < m.n(), t)
 	steps := p.product(k, m.tiles(p), p.Batch*shares, m.wave(p.Type), t,
 		[]int{p.M, p.N, p.K, lda, ldb, p.A.Batch, batchB, p.Batch}, append([]int{chunk}, more...))
-	return p.shared(p.together(steps, shares, longTiles), shares, t)
+	return p.shared(steps, shares, t)
 }
 
 // kernel returns the shader of a tile for operands that lie so: across as those of
