@@ -2,6 +2,7 @@ package fused
 
 import (
 	"slices"
+	"sync"
 
 	"nxvk/ops"
 	"nxvk/shaders"
@@ -200,9 +201,19 @@ const placesOfFours = 16
 // storesFours reports whether a kernel can have its results leave in fours of vectors of v. Where an
 // epilogue reads operands, an invocation then waits once for those of all four.
 func storesFours(shader string, v int) (bool, error) {
-	code, err := shaders.Code(shader)
-	return err == nil && slices.Contains(spirv.Stores(code), spirv.Stored{Vectors: 4, Elements: v}), err
+	list, ok := storesOf.Load(shader)
+	if !ok {
+		code, err := shaders.Code(shader)
+		if err != nil {
+			return false, err
+		}
+		list, _ = storesOf.LoadOrStore(shader, spirv.Stores(code))
+	}
+	return slices.Contains(list.([]spirv.Stored), spirv.Stored{Vectors: 4, Elements: v}), nil
 }
+
+// storesOf has what hand-written kernels store at once, by name: to read the code of one takes longer than to plan a product.
+var storesOf sync.Map
 
 // reads reports whether the epilogue reads an operand with an element for each result, which comes from
 // memory. Smaller ones, such as a bias, come from caches.
