@@ -45,6 +45,7 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 	}
 	routines := dp.cfg.Kernels.RunsRoutines(p)
 	var took time.Duration
+	note := func() { p.Contest.Note(kernels.ByHost, took) }
 	give := func() error {
 		for i := range steps {
 			dp.cfg.Counts.Interpreted++
@@ -52,7 +53,7 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 				dp.cfg.Kernels.Spend(steps[i].k, steps[i].ran)
 			}
 		}
-		p.Contest.Note(kernels.ByHost, took)
+		note()
 		errs := dp.cfg.Checker.OnHost(dp.cfg.Note(q), w, p, words)
 		for i, m := range outs {
 			if err := w.FirstError(i, p, errs); err != nil {
@@ -72,6 +73,7 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		return queue.ForHost, nil
 	}
 	dp.cfg.Turns.Charge(int(cost) >> 12)
+	note = func() { p.Contest.NoteInline(took) }
 	if err := timed(&took, func() error { return runSteps(nil, steps) }); err != nil {
 		return 0, placement.Fault(err)
 	}

@@ -48,6 +48,7 @@ type Chances [ways]float64
 // Contest has the least times that the ways have taken for one plan.
 type Contest struct {
 	least  [ways]time.Duration
+	inline time.Duration // the least time of the host without handing the work over; 0 where it is not known
 	runs   [ways]int
 	wait   [ways]int // runs until a way that has lost is tried again
 	waited [ways]int // how long that was last
@@ -76,7 +77,7 @@ func (c *Contest) Next(chances Chances) Way {
 			continue
 		}
 		if c.wait[by]--; c.wait[by] < 0 && !c.trying {
-			first := 1 + int(min(mostWait, retryShare*float64(c.least[by])/float64(max(1, c.least[best]))))
+			first := 1 + int(min(mostWait, retryShare*float64(c.time(by))/float64(max(1, c.time(best)))))
 			if c.wait[by] = min(mostWait, max(first, 2*c.waited[by])); c.waited[by] > 0 {
 				c.trying, c.try = true, by
 			}
@@ -91,21 +92,21 @@ func (c *Contest) Next(chances Chances) Way {
 
 // open reports whether a way is to be measured further.
 func (c *Contest) open(by Way, chances *Chances) bool {
-	cost, best := chances[by], c.least[c.best(chances)]
+	cost, best := chances[by], c.time(c.best(chances))
 	switch {
 	case cost == 0, c.runs[by] >= needed[by]:
 		return false
 	case by != ByDevice && c.runs[by] == 0:
 		return c.runs[ByDevice] == 0 || hostRate*cost <= float64(c.least[ByDevice])
 	}
-	return c.runs[by] < few || c.least[by] < hopeless*best
+	return c.runs[by] < few || c.time(by) < hopeless*best
 }
 
 // best is the way with the least time, the device where nothing is measured.
 func (c *Contest) best(chances *Chances) Way {
 	best := ByDevice
 	for by := range ways {
-		if chances[by] > 0 && c.runs[by] > 0 && (c.runs[best] == 0 || c.least[by] < c.least[best]) {
+		if chances[by] > 0 && c.runs[by] > 0 && (c.runs[best] == 0 || c.time(by) < c.time(best)) {
 			best = by
 		}
 	}
@@ -122,14 +123,27 @@ const quickly = 200 * time.Microsecond
 
 // Quick returns how long the host takes, if it has taken less than handing the work over would.
 func (c *Contest) Quick() (least time.Duration, ok bool) {
-	least = c.least[ByHost]
+	least = c.time(ByHost)
 	return least, c.runs[ByHost] > 0 && least <= quickly
 }
 
+// time is how long a way takes: the host without handing over, where that is known, since there it has one goroutine alone.
+func (c *Contest) time(by Way) time.Duration {
+	if by == ByHost && c.inline > 0 {
+		return c.inline
+	}
+	return c.least[by]
+}
+
 // Note notes how long a way has taken.
-func (c *Contest) Note(by Way, took time.Duration) {
-	if took = max(took, 1); c.runs[by] == 0 || took < c.least[by] {
-		c.least[by] = took
+func (c *Contest) Note(by Way, took time.Duration) { c.note(by, &c.least[by], took) }
+
+// NoteInline notes how long the host has taken without handing the work over.
+func (c *Contest) NoteInline(took time.Duration) { c.note(ByHost, &c.inline, took) }
+
+func (c *Contest) note(by Way, least *time.Duration, took time.Duration) {
+	if took = max(took, 1); *least == 0 || took < *least {
+		*least = took
 	}
 	c.runs[by]++
 	if c.try == by {

@@ -111,3 +111,23 @@ func TestQuick(t *testing.T) {
 		t.Errorf("%v, %v", least, ok)
 	}
 }
+
+// TestInline: what the host takes with one goroutine alone counts where it has work so, although it takes less with others.
+func TestInline(t *testing.T) {
+	var c Contest
+	chances := Chances{ByHost: 1}
+	for range few {
+		c.Note(ByDevice, 60*time.Microsecond)
+		c.Note(ByHost, 40*time.Microsecond)
+	}
+	if by := c.Next(chances); by != ByHost {
+		t.Errorf("way %d before the host is alone", by)
+	}
+	c.NoteInline(90 * time.Microsecond)
+	if by := c.Next(chances); by != ByDevice {
+		t.Errorf("way %d, although the host takes longer alone", by)
+	}
+	if least, ok := c.Quick(); !ok || least != 90*time.Microsecond {
+		t.Errorf("%v, %v", least, ok)
+	}
+}
