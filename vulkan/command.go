@@ -150,7 +150,7 @@ func (s *Stream) command(op uint32, args []Arg) *vk.Cmd {
 		s.list, s.hazards = s.d.queue.Lists(), s.d.trackers.Take()
 	}
 	s.kernel = nil
-	barrier := len(s.list.Cmds) == 0 || s.idle || s.hazards.Full()
+	barrier := len(s.list.Cmds) == 0 || s.idle || s.d.dev.Options.Serial || s.hazards.Full()
 	s.idle = false
 	for i := 0; i < len(args) && !barrier; i++ {
 		lo, hi := args[i].extent()

@@ -76,6 +76,23 @@ func TestBarriersOnlyForHazards(t *testing.T) {
 	}
 }
 
+// TestSerial: each command of a serial device waits for those before.
+func TestSerial(t *testing.T) {
+	d := openTest(t, Options{Serial: true})
+	p := affine(t, d, true)
+	a, c, e := must(d.Alloc(64))(t), must(d.Alloc(64))(t), must(d.Alloc(64))(t)
+	s := d.Stream()
+	for _, out := range []*Buffer{c, e, c} {
+		if err := s.Dispatch(p, []Arg{WriteOnly(out), ReadOnly(a)}, affinePush(16, 1, 0), 1, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.barriers != 3 {
+		t.Errorf("got %d barriers for 3 commands", s.barriers)
+	}
+	wait(t, d, must(s.Submit())(t))
+}
+
 // TestBarrier asks for a barrier that no access needs: the next command has it, the one after has not, and it
 // does not outlive the batch.
 func TestBarrier(t *testing.T) {

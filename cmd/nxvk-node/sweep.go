@@ -16,6 +16,7 @@ func sweepCases(ctx context.Context, device string, args []string) error {
 	cfg := sweep.Config{Device: device}
 	f.StringVar(&cfg.Device, "device", device, "`device` by index, name or UUID, or host (default: the best one)")
 	f.StringVar(&cfg.Against, "against", "", "another `device` that measures each case, too; the table compares the two")
+	f.BoolVar(&cfg.Serial, "serial", false, "run kernels one after the other, as a chain of operations does; else repetitions of a case overlap where a device can")
 	f.Uint64Var(&o.Seed, "seed", 1, "`number` from which the cases are drawn")
 	f.IntVar(&o.Count, "count", 300, "`number` of cases")
 	f.StringVar(&o.Family, "family", "", "`families` to draw, separated by commas (default: all)")

@@ -36,6 +36,9 @@ type Options struct {
 	// CopyQueues are queues for copies, each by its family and its number there, in place of those that the device is
 	// known to have for that. It is for measurements.
 	CopyQueues [][2]int
+	// Serial has each command begin when those before it are complete, whether it uses their memory or not. It is for
+	// measurements.
+	Serial bool
 	// Piece is how long a submission should run while several streams have work; 0 picks a
 	// time by the kind of the device.
 	Piece time.Duration

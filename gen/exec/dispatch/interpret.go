@@ -44,8 +44,7 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		return 0, err
 	}
 	routines := dp.cfg.Kernels.RunsRoutines(p)
-	var took time.Duration
-	note := func() { p.Contest.Note(kernels.ByHost, took) }
+	took, alone := time.Duration(0), false
 	give := func() error {
 		for i := range steps {
 			dp.cfg.Counts.Interpreted++
@@ -53,7 +52,7 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 				dp.cfg.Kernels.Spend(steps[i].k, steps[i].ran)
 			}
 		}
-		note()
+		p.Contest.NoteHost(took, alone)
 		errs := dp.cfg.Checker.OnHost(dp.cfg.Note(q), w, p, words)
 		for i, m := range outs {
 			if err := w.FirstError(i, p, errs); err != nil {
@@ -73,7 +72,7 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		return queue.ForHost, nil
 	}
 	dp.cfg.Turns.Charge(int(cost) >> 12)
-	note = func() { p.Contest.NoteInline(took) }
+	alone = true
 	if err := timed(&took, func() error { return runSteps(nil, steps) }); err != nil {
 		return 0, placement.Fault(err)
 	}

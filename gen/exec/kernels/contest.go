@@ -48,7 +48,7 @@ type Chances [ways]float64
 // Contest has the least times that the ways have taken for one plan.
 type Contest struct {
 	least  [ways]time.Duration
-	inline time.Duration // the least time of the host without handing the work over; 0 where it is not known
+	alone  time.Duration // the least time of the host without handing the work over; 0 where it is not known
 	runs   [ways]int
 	wait   [ways]int // runs until a way that has lost is tried again
 	waited [ways]int // how long that was last
@@ -129,8 +129,8 @@ func (c *Contest) Quick() (least time.Duration, ok bool) {
 
 // time is how long a way takes: the host without handing over, where that is known, since there it has one goroutine alone.
 func (c *Contest) time(by Way) time.Duration {
-	if by == ByHost && c.inline > 0 {
-		return c.inline
+	if by == ByHost && c.alone > 0 {
+		return c.alone
 	}
 	return c.least[by]
 }
@@ -138,8 +138,14 @@ func (c *Contest) time(by Way) time.Duration {
 // Note notes how long a way has taken.
 func (c *Contest) Note(by Way, took time.Duration) { c.note(by, &c.least[by], took) }
 
-// NoteInline notes how long the host has taken without handing the work over.
-func (c *Contest) NoteInline(took time.Duration) { c.note(ByHost, &c.inline, took) }
+// NoteHost notes how long the host has taken, alone without handing the work over.
+func (c *Contest) NoteHost(took time.Duration, alone bool) {
+	if alone {
+		c.note(ByHost, &c.alone, took)
+	} else {
+		c.note(ByHost, &c.least[ByHost], took)
+	}
+}
 
 func (c *Contest) note(by Way, least *time.Duration, took time.Duration) {
 	if took = max(took, 1); *least == 0 || took < *least {

@@ -112,8 +112,8 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// TestInline: what the host takes with one goroutine alone counts where it has work so, although it takes less with others.
-func TestInline(t *testing.T) {
+// TestAlone: what the host takes with one goroutine alone counts where it has work so, although it takes less with others.
+func TestAlone(t *testing.T) {
 	var c Contest
 	chances := Chances{ByHost: 1}
 	for range few {
@@ -123,7 +123,7 @@ func TestInline(t *testing.T) {
 	if by := c.Next(chances); by != ByHost {
 		t.Errorf("way %d before the host is alone", by)
 	}
-	c.NoteInline(90 * time.Microsecond)
+	c.NoteHost(90*time.Microsecond, true)
 	if by := c.Next(chances); by != ByDevice {
 		t.Errorf("way %d, although the host takes longer alone", by)
 	}

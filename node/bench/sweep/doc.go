@@ -5,6 +5,7 @@
 //
 // Each family of cases draws an operation, types by weight, and shapes like those of models:
 // powers of two, odd and prime numbers, vocabularies, sides of images, skinny and broadcast
-// ones. A case of a seed does not depend on how many are drawn. Nothing here judges a number,
+// ones. Repetitions of a case are independent, so that kernels of one overlap those of the next where the device can;
+// Config.Serial has them wait for one another, as the operations of a model do. A case of a seed does not depend on how many are drawn. Nothing here judges a number,
 // and no result is checked: test/conformance does that. Start reading at Case.
 package sweep

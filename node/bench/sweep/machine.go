@@ -16,6 +16,7 @@ import (
 // machine is a device with the executors that measure it.
 type machine struct {
 	name     string         // by which it was opened
+	serial   bool           // its kernels run one after the other
 	device   *vulkan.Device // nil is the host
 	cold     *exectest.Driver
 	warm     *exectest.Driver // the same, but for a processor, where cold interprets kernels at first
@@ -27,9 +28,9 @@ type machine struct {
 // noCaches switches the disk caches of Mesa's and of NVIDIA's drivers off.
 var noCaches = map[string]string{"MESA_SHADER_CACHE_DISABLE": "true", "MESA_GLSL_CACHE_DISABLE": "true", "__GL_SHADER_DISK_CACHE": "0"}
 
-// open opens a device by index, name or UUID; host is the host.
-func open(name string) (*machine, error) {
-	m := &machine{name: name, products: make(map[ops.DType]reference)}
+// open opens a device by index, name or UUID; host is the host. With serial its kernels run one after the other.
+func open(name string, serial bool) (*machine, error) {
+	m := &machine{name: name, serial: serial, products: make(map[ops.DType]reference)}
 	if name == "host" {
 		m.cold = exectest.NewFor(nil, synth.Target{}, 0)
 		m.warm = m.cold
@@ -41,7 +42,7 @@ func open(name string) (*machine, error) {
 			return nil, err
 		}
 	}
-	d, err := vulkan.Open(name, vulkan.Options{})
+	d, err := vulkan.Open(name, vulkan.Options{Serial: serial})
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func TestPrograms(t *testing.T) {
 	if c := cases[2]; c.Params[0].Fill != Symmetric {
 		t.Errorf("the factorization is read as %+v", c)
 	}
-	host, err := open("host")
+	host, err := open("host", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ type Result struct {
 type Config struct {
 	Device  string        // by index, name or UUID; empty is the best one, host the host
 	Against string        // another device that measures each case, too; empty is none
+	Serial  bool          // kernels run one after the other, as where each reads what the one before has made
 	Cases   []Case        // the list
 	Budget  time.Duration // after which no case begins; 0 is none
 	Results io.Writer     // gets a JSON line for each case; nil is nobody
@@ -45,7 +46,7 @@ func Run(ctx context.Context, out io.Writer, cfg Config) error {
 	}
 	var machines []*machine
 	for _, name := range names {
-		m, err := open(name)
+		m, err := open(name, cfg.Serial)
 		if err != nil {
 			return err
 		}

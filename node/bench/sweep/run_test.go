@@ -33,7 +33,7 @@ func TestFamilies(t *testing.T) {
 		m.device = nil // rig closes it
 		m.close()
 	})
-	host, err := open("host")
+	host, err := open("host", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestFamilies(t *testing.T) {
 
 // TestOperands compares what operands hold with what their fills promise.
 func TestOperands(t *testing.T) {
-	host, err := open("host")
+	host, err := open("host", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func firstsAgain(machines []*machine, c *Case, at []*Result) {
 		}
 		for k, m := range machines {
 			at[k].attempt(func() error {
-				fresh, err := open(m.name)
+				fresh, err := open(m.name, m.serial)
 				if err != nil {
 					return err
 				}
