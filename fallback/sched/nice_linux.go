@@ -6,6 +6,8 @@ import "golang.org/x/sys/unix"
 // processor before them.
 const niceness = 5
 
-// yieldToOthers lowers the priority of the calling thread. Where the system refuses, the
+// yieldToOthers lowers the priority of the calling thread, and reports whether it has. Where the system refuses, the
 // thread keeps the priority of all others.
-func yieldToOthers() { _ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), niceness) }
+func yieldToOthers() bool {
+	return unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), niceness) == nil
+}

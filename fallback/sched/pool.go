@@ -37,6 +37,7 @@ type Pool struct {
 	spent    map[string]time.Duration // processor time so far, by kind
 	panics   uint64
 	spare    []chan func() // threads without work
+	spinner  spinner
 }
 
 // NewPool returns a pool with a number of processors; 0 means all processors of the machine.
@@ -44,8 +45,10 @@ func NewPool(processors int) *Pool {
 	if processors <= 0 {
 		processors = Processors()
 	}
-	return &Pool{slots: processors, now: time.Now, patience: patience, holders: make(map[*Worker]bool),
+	p := &Pool{slots: processors, now: time.Now, patience: patience, holders: make(map[*Worker]bool),
 		started: make(map[string]uint64), spent: make(map[string]time.Duration)}
+	p.spinner.most = spinTimeOf(processors)
+	return p
 }
 
 var processors = runtime.GOMAXPROCS(0)
@@ -161,6 +164,7 @@ func (p *Pool) serve() {
 		p.clock = max(p.clock, r.of.used)
 		r.grant()
 	}
+	p.spinner.used.Store(int64(p.running)) // the thread that spins has its work before
 	if len(p.waiting) > 0 && !p.watching {
 		p.watching = true
 		time.AfterFunc(p.patience, p.watch)
@@ -244,6 +248,7 @@ func (p *Pool) compute(c chan func()) {
 		if !keep {
 			return
 		}
+		p.spin(c)
 	}
 }
 

@@ -285,3 +285,46 @@ func TestConcurrent(t *testing.T) {
 		t.Errorf("%+v is left", s)
 	}
 }
+
+// TestSpinner: a thread without work spins until it has some, and gives up where all slots are in use.
+func TestSpinner(t *testing.T) {
+	p := NewPool(2)
+	p.spinner.most = time.Hour
+	a := p.Account()
+	run := func() {
+		done := make(chan struct{})
+		a.Start("short", func(*Worker) error { return nil }, func(error) { close(done) })
+		<-done
+	}
+	await := func(spins bool) {
+		t.Helper()
+		for end := time.Now().Add(10 * time.Second); p.spinner.busy.Load() != spins; runtime.Gosched() {
+			if time.Now().After(end) {
+				t.Fatalf("a thread spins: %v, want %v", !spins, spins)
+			}
+		}
+	}
+	for range 3 {
+		run()
+		await(true)
+	}
+	stop := make(chan struct{})
+	var ended sync.WaitGroup
+	for range 2 {
+		ended.Add(1)
+		a.Start("long", func(*Worker) error { <-stop; return nil }, func(error) { ended.Done() })
+	}
+	await(false)
+	close(stop)
+	ended.Wait()
+	await(true)
+	p.spinner.used.Store(2) // ends the test's own thread
+	await(false)
+}
+
+// TestNoSpinner: on one processor a thread sleeps at once.
+func TestNoSpinner(t *testing.T) {
+	if most := NewPool(1).spinner.most; most != 0 {
+		t.Errorf("a thread spins for %v", most)
+	}
+}

@@ -151,6 +151,7 @@ type loop struct {
 	f        func(w *Worker, lo, hi int)
 	next     atomic.Int64 // the first index that nobody has taken
 	helpers  sync.WaitGroup
+	helping  atomic.Int32 // helpers that have not ended
 	failed   atomic.Pointer[PanicError]
 	stopped  atomic.Bool
 }
@@ -203,6 +204,7 @@ func (w *Worker) assist(l *loop, helpers int) (settle func()) {
 		asked[i] = p.ask(a, func() {
 			began++
 			l.helpers.Add(1)
+			l.helping.Add(1)
 			p.take(h)
 			p.thread(func() { h.assistIn(l) })
 		})
@@ -216,6 +218,7 @@ func (w *Worker) assist(l *loop, helpers int) (settle func()) {
 		helped := began > 0
 		p.mu.Unlock()
 		if helped {
+			p.spinFor(l)
 			w.Rest(l.helpers.Wait)
 		}
 		l.settle()
@@ -230,4 +233,5 @@ func (w *Worker) assistIn(l *loop) {
 	p.mu.Lock()
 	p.put(w)
 	p.mu.Unlock()
+	l.helping.Add(-1)
 }

@@ -13,7 +13,7 @@ const (
 
 	matrixStreamRate = 208e12  // operations of the products in the kernel for matrix hardware, its softmax included
 	wideRate         = 158e12  // the same beyond wideColumns
-	scoreTime        = 1e-12   // seconds that a score takes there at least
+	leastScoreTime   = 1e-12   // seconds that a score takes there at least
 	logitTime        = 1.2e-12 // seconds that it takes more where logits are not scaled scores
 )
 
@@ -148,7 +148,7 @@ func (m *matrixJob) scoreTime() float64 {
 	if max(m.depth, m.width) > wideColumns {
 		rate = wideRate
 	}
-	time := max(scoreTime, 2*float64(m.depth+m.width)/rate)
+	time := max(leastScoreTime, 2*float64(m.depth+m.width)/rate)
 	if m.scale.logits != nil && !(m.mask != nil && m.mask.exact) {
 		time += logitTime + float64(m.logitCost())/pointRate
 	}

@@ -30,7 +30,7 @@ func (p *Problem) LargeMatrix(t *Target) (matrix Buffer, ok bool) {
 	if p.N < p.M {
 		few, many, matrix = p.N, p.M, A
 	}
-	ok = t.CPU && t.blocks() && p.Direct() && p.Type.Size() == 4 && few <= storedVectors && many >= t.Subgroup*blockCols && many*p.K >= storedBytes
+	ok = t.CPU && t.blocks() && p.Direct() && p.Type.Size() == 4 && few <= storedVectors && many >= t.Subgroup*blockCols && many*p.K*p.Batch >= storedBytes
 	return matrix, ok
 }
 
