@@ -2,7 +2,6 @@ package synth
 
 import (
 	"slices"
-	"strings"
 
 	"nxvk/synth/lowering"
 )
@@ -32,7 +31,7 @@ func together(p *lowering.Plan, t *lowering.Target) {
 // isLong reports whether a step is a hand-written product, convolution or attention that takes long.
 func isLong(s *lowering.Step) bool {
 	least := int64(longTiles)
-	if strings.Contains(s.Kernel.Name, "matrix") {
+	if s.Kernel.OnMatrices() {
 		least = longMatrices
 	}
 	return s.Kernel.Spec != nil && s.Flops >= least

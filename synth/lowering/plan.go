@@ -2,6 +2,7 @@ package lowering
 
 import (
 	"slices"
+	"strings"
 
 	"nxvk/ops"
 	"nxvk/synth/kernel"
@@ -21,6 +22,9 @@ type Kernel struct {
 
 	Host *HostCode // see OnHost; nil for archived code
 }
+
+// OnMatrices reports whether it is hand-written code for matrix hardware.
+func (k *Kernel) OnMatrices() bool { return k.Spec != nil && strings.Contains(k.Name, "matrix") }
 
 // RefKind says where a buffer of a step comes from.
 type RefKind uint8

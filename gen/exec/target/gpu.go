@@ -1,8 +1,6 @@
 package target
 
 import (
-	"strings"
-
 	"nxvk/ops"
 	"nxvk/synth"
 )
@@ -28,7 +26,7 @@ func GPU() *synth.Target {
 func Seconds(s *synth.Step) float64 {
 	const bytesPerSecond, onHardware, launch = 4e12, 280e12, 2e-6
 	flopsPerSecond := 50e12
-	if strings.Contains(s.Kernel.Name, "matrix") {
+	if s.Kernel.OnMatrices() {
 		flopsPerSecond = onHardware
 	}
 	return launch + max(float64(s.Bytes)/bytesPerSecond, float64(s.Flops)/flopsPerSecond)
