@@ -277,10 +277,12 @@ func (rc *recorder) flushTrace(q *Queue) {
 	}
 }
 
-// patience is for how many times Silence a stream that repeats itself, or whose
-// device has enough to do, may be silent: to cut it in the middle costs more than
-// to wait.
-const patience = 8
+// For how many times Silence a stream may be silent that repeats itself, or whose
+// device has enough to do: to cut it in the middle costs more than to wait.
+const (
+	patience     = 8
+	busyPatience = 100
+)
 
 // awaitSilence sees to it that what is pending is carried out, and what has
 // gathered is submitted, although nobody reads: when the stream has been silent,
@@ -309,7 +311,8 @@ func (rc *recorder) runSilent() {
 			continue
 		}
 		q.quiet++
-		if q.quiet >= patience || rc.feed(q).InFlight() == 0 && !q.loop.Looping() {
+		idle := rc.feed(q).InFlight() == 0
+		if q.quiet >= busyPatience || idle && (q.quiet >= patience || !q.loop.Looping()) {
 			rc.flushTrace(q)
 		}
 	}

@@ -63,6 +63,7 @@ func (s *scheduler) Stream(q *Queue, instrs []wire.Instr) {
 		if q.queue.Len() == 0 && q.waits == 0 {
 			switch s.recorder.scheduleInstr(q, in) {
 			case later:
+				q.carried(in)
 				if s.turns.Over() {
 					s.yield(q)
 				}
@@ -81,6 +82,7 @@ func (s *scheduler) Stream(q *Queue, instrs []wire.Instr) {
 				wait = s.execute(q, in)
 			}
 			if wait == 0 {
+				q.carried(in)
 				if s.turns.Over() {
 					s.yield(q)
 				}
@@ -121,7 +123,7 @@ func (s *scheduler) advance(q *Queue) {
 		}
 		switch s.recorder.schedule(q, &r) {
 		case later:
-			q.queue.Pop()
+			q.pop()
 			continue
 		case unknown:
 			s.park(q, queue.ForPlan)
@@ -138,7 +140,7 @@ func (s *scheduler) advance(q *Queue) {
 		}
 		q.fresh()
 		q.since, q.source = time.Time{}, nil
-		q.queue.Pop() // the task may have ended the session
+		q.pop() // the task may have ended the session
 		if q.from != nil {
 			s.settleAsync(q, &r)
 		}
@@ -154,6 +156,7 @@ func (s *scheduler) park(q *Queue, why queue.Wait) {
 		}
 		if why == queue.ForPlan || why == queue.ForKernel {
 			q.observed.Block()
+			q.flow.Compile()
 		}
 	}
 	q.waits = why

@@ -40,6 +40,9 @@ type Queue struct {
 
 	worker *sched.Account // whose processor time it takes; nil before it takes any
 	share  queue.Share    // of turns
+	flow   queue.Flow     // of the stream
+	apart  int            // requests in async runs
+	held   ops.ID         // what the flow is not told yet, since there are many
 
 	trace   *trace.Trace  // what is pending; see recorder.go
 	running *trace.Trace  // what was, until it has been carried out
@@ -117,6 +120,9 @@ type request struct {
 // push adds a request to a queue.
 func (q *Queue) push(r request) {
 	q.queue.Push(r)
+	if q.from != nil {
+		q.from.apart++
+	}
 	if q.needed != nil {
 		q.need(&r)
 	}
@@ -232,6 +238,51 @@ func (q *Queue) note(in *wire.Instr) string {
 
 // newRequest is the request to carry out an instruction.
 func newRequest(in *wire.Instr) request { return request{in: in, eager: true} }
+
+// TellFlow has a function told how far the client of a session may send ahead: up to the instructions that make the
+// value of an id.
+func (q *Queue) TellFlow(tell func(id int64)) { q.flow.Tell = tell }
+
+// mostApart is how many requests may wait in async runs before the client is to wait, too.
+const mostApart = 4096
+
+// carried notes that an instruction of the stream has been carried out, is pending, or has left the session's order.
+func (q *Queue) carried(in *wire.Instr) {
+	n := len(in.Outs)
+	if q.from != nil || n == 0 {
+		return
+	}
+	id := in.Outs[n-1].ID
+	if q.apart > mostApart {
+		q.held = max(q.held, id)
+		return
+	}
+	q.flow.Carry(int64(id), q.queue.Len() > 0)
+}
+
+// settled notes that a request in an async run has been served.
+func (q *Queue) settled() {
+	q.apart--
+	if id := q.held; id > 0 && q.apart <= mostApart {
+		q.held = 0
+		q.flow.Carry(int64(id), true)
+	}
+}
+
+// pop removes the request at the front.
+func (q *Queue) pop() {
+	if q.queue.Len() == 0 {
+		return
+	}
+	in, eager := q.queue.At(0).in, q.queue.At(0).eager
+	q.queue.Pop()
+	if q.from != nil {
+		q.from.settled()
+	}
+	if eager {
+		q.carried(in)
+	}
+}
 
 // Ender is what a package above keeps for a session. It ends with the session.
 type Ender interface{ End() }

@@ -154,6 +154,31 @@ func TestSweep(t *testing.T) {
 	c.wantError(c.ask(c.server, tuple{atom("download"), int64(1)}), "unknown_id")
 }
 
+// A session that wants to know is told how far it may send ahead, and others are told nothing.
+func TestFlow(t *testing.T) {
+	r := newRig(t, nil)
+	c, other := r.client(), r.client()
+	other.wantError(other.ask(other.server, tuple{atom("open"), etf.Map{{Key: atom("flow"), Value: int64(1)}}}), "bad_request")
+	c.ok(tuple{atom("open"), etf.Map{{Key: atom("flow"), Value: atom("true")}}})
+	last := int64(0)
+	for first := int64(1); first < 2000; first += 100 {
+		instrs := list{}
+		for id := first; id < first+100; id++ {
+			instrs = append(instrs, tensor(id, 1))
+		}
+		c.stream(instrs...)
+		other.stream(instrs...)
+		for last < first+100 {
+			m := c.told().(tuple)
+			if len(m) != 3 || m[0] != atom("nxvk_flow") || m[1] != atom("nxvk_0") || m[2].(int64) <= last {
+				t.Fatalf("told %v after %d", m, last)
+			}
+			last = m[2].(int64)
+		}
+	}
+	other.wantFloats(1999, 1) // its next message is an answer
+}
+
 // A session that does not answer is not waited for for long.
 func TestSweepUnanswered(t *testing.T) {
 	r := newRig(t, nil)

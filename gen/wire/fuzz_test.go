@@ -94,7 +94,7 @@ func FuzzRequest(f *testing.F) {
 	for _, r := range []Request{
 		{Verb: Sync}, {Verb: Close}, {Verb: Memory}, {Verb: Info, Incarnation: 9}, {Verb: Describe, ID: 4},
 		{Verb: Download, ID: 1, Offset: 2, Count: 3, Incarnation: 7},
-		{Verb: Open, Options: Options{Limit: 5, LimitSet: true, Label: "a", Digest: "b", Sweep: true, Deadline: 5 * time.Second, DeadlineSet: true, Weight: 3}},
+		{Verb: Open, Options: Options{Limit: 5, LimitSet: true, Label: "a", Digest: "b", Sweep: true, Flow: true, Deadline: 5 * time.Second, DeadlineSet: true, Weight: 3}},
 	} {
 		for _, t := range []etf.Term{requestTerm(r), tuple{atom("then"), list{f32out}, requestTerm(r)}} {
 			addSeed(f, t)

@@ -68,6 +68,7 @@ type Options struct {
 	Label       string        // for reports
 	Digest      string        // of the client's op table; empty where it gives none
 	Sweep       bool          // the client answers requests to sweep
+	Flow        bool          // the client wants to know how far it may send ahead
 	Deadline    time.Duration // of an instruction or a run; 0 is none
 	DeadlineSet bool          // the client gives a Deadline
 	Mesh        *Mesh         // the mesh of the session; nil if the client names none
@@ -337,10 +338,17 @@ func (o *Options) set(key, value etf.Term) (ok bool) {
 		o.Mesh, ok = meshOf(value)
 		return ok
 	case etf.Atom("sweep"):
-		o.Sweep = value == etf.Atom("true")
-		return o.Sweep || value == etf.Atom("false")
+		o.Sweep, ok = truth(value)
+		return ok
+	case etf.Atom("flow"):
+		o.Flow, ok = truth(value)
+		return ok
 	}
 	return false
+}
+
+func truth(t etf.Term) (b, ok bool) {
+	return t == etf.Atom("true"), t == etf.Atom("true") || t == etf.Atom("false")
 }
 
 // Key reads the secret of a session: an unsigned integer of 64 bits.

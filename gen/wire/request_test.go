@@ -54,7 +54,8 @@ func TestRequest(t *testing.T) {
 		{tuple{atom("open"), options(atom("weight"), int64(25))}, Request{Verb: Open, Options: Options{Limit: math.MaxInt64, Weight: 25}}},
 		{tuple{atom("open"), options(atom("limit"), int64(9), atom("label"), []byte("job"), atom("digest"), []byte("ab"), atom("sweep"), atom("true"))},
 			Request{Verb: Open, Options: Options{Limit: 9, LimitSet: true, Label: "job", Digest: "ab", Sweep: true}}},
-		{tuple{atom("open"), options(atom("sweep"), atom("false"))}, Request{Verb: Open, Options: none}},
+		{tuple{atom("open"), options(atom("sweep"), atom("false"), atom("flow"), atom("false"))}, Request{Verb: Open, Options: none}},
+		{tuple{atom("open"), options(atom("flow"), atom("true"))}, Request{Verb: Open, Options: Options{Limit: math.MaxInt64, Flow: true}}},
 	} {
 		if got, err := DecodeRequest(x.term); err != nil || got != x.want {
 			t.Errorf("%v: %+v, %v, want %+v", x.term, got, err, x.want)

@@ -110,7 +110,7 @@ func requestTerm(r Request) etf.Term {
 }
 
 func optionsTerm(o Options) etf.Term {
-	m := etf.Map{{Key: etf.Atom("sweep"), Value: o.Sweep}, {Key: etf.Atom("label"), Value: o.Label},
+	m := etf.Map{{Key: etf.Atom("sweep"), Value: o.Sweep}, {Key: etf.Atom("flow"), Value: o.Flow}, {Key: etf.Atom("label"), Value: o.Label},
 		{Key: etf.Atom("digest"), Value: o.Digest}}
 	if o.LimitSet {
 		limit := etf.Term(etf.Atom("infinity"))

@@ -34,7 +34,7 @@ defmodule NxVulkanGo.Session do
 
   # Places in the counters.
   @last_id 1
-  @done_id 2
+  @allowed 2
   @closed 3
   @bytes 4
   @done_bytes 5
@@ -43,9 +43,16 @@ defmodule NxVulkanGo.Session do
   @budget 8
   @kept_bytes 9
 
-  # How far the callers may run ahead of the device.
-  @ahead_ids 65_536
+  # How far uploads may run ahead of the device.
   @ahead_bytes 256 * 1024 * 1024
+
+  # Before the first word of the server callers may make @first_ids values. One that is as far ahead as the
+  # server allows may make @extra_values more before it waits for the next word: one that makes few does not
+  # wait for one that makes many. None waits for longer than @longest_wait milliseconds.
+  @first_ids 512
+  @extra_values 64
+  @longest_wait 5_000
+  @extra {__MODULE__, :extra}
 
   # Garbage is looked for whenever values have grown by a quarter of what was kept the last time, or by
   # so many bytes if that is more. An H200 takes 170 µs to write as much, as long as the look takes. A
@@ -62,6 +69,7 @@ defmodule NxVulkanGo.Session do
     counters = :atomics.new(9, signed: true)
     :atomics.put(counters, @budget, budget)
     :atomics.put(counters, @check_at, growth(budget, 0))
+    :atomics.put(counters, @allowed, @first_ids)
     counters
   end
 
@@ -75,7 +83,7 @@ defmodule NxVulkanGo.Session do
   def new_value(%__MODULE__{counters: counters} = session, bytes) do
     bytes = min(bytes, @most_bytes)
     id = new_id(session)
-    throttle(session, id, :atomics.get(counters, @done_id))
+    throttle(session, id)
     live = :atomics.add_get(counters, @live_bytes, bytes)
     if live > :atomics.get(counters, @check_at), do: make_room(session)
     Tracker.hold(session, id, bytes)
@@ -89,7 +97,7 @@ defmodule NxVulkanGo.Session do
     count = length(list)
     list = Enum.map(list, &min(&1, @most_bytes))
     last = :atomics.add_get(counters, @last_id, count)
-    throttle(session, last, :atomics.get(counters, @done_id))
+    throttle(session, last - count + 1)
     live = :atomics.add_get(counters, @live_bytes, :lists.sum(list))
     if live > :atomics.get(counters, @check_at), do: make_room(session)
     first = last - count + 1
@@ -100,8 +108,35 @@ defmodule NxVulkanGo.Session do
   @spec new_id(t) :: pos_integer
   def new_id(%__MODULE__{counters: counters}), do: :atomics.add_get(counters, @last_id, 1)
 
-  defp throttle(_session, id, done) when id - done < @ahead_ids, do: :ok
-  defp throttle(session, _id, _done), do: sync(session)
+  defp throttle(%__MODULE__{counters: counters} = session, id) do
+    allowed = :atomics.get(counters, @allowed)
+    if id > allowed, do: throttle(session, id, allowed, Process.get(@extra))
+    :ok
+  end
+
+  defp throttle(%{pid: pid}, _id, allowed, {pid, allowed, left}) when left > 0,
+    do: Process.put(@extra, {pid, allowed, left - 1})
+
+  defp throttle(%{pid: pid} = session, id, allowed, {pid, allowed, 0}) do
+    if wait(session, id) == :timeout, do: Process.put(@extra, {pid, allowed, @extra_values})
+  end
+
+  defp throttle(%{pid: pid}, _id, allowed, _extra),
+    do: Process.put(@extra, {pid, allowed, @extra_values - 1})
+
+  defp wait(%__MODULE__{pid: pid} = session, id) do
+    ref = Process.monitor(pid, alias: :reply_demonitor)
+    send(pid, {:wait, ref, id})
+
+    receive do
+      {^ref, :go} -> :ok
+      {:DOWN, ^ref, _, _, reason} -> raise down(session, reason)
+    after
+      @longest_wait ->
+        Process.demonitor(ref, [:flush])
+        :timeout
+    end
+  end
 
   # The frees of garbage must be in the stream before the values that need the
   # memory; otherwise the device reaches these first and fails. So a caller whose
@@ -310,15 +345,17 @@ defmodule NxVulkanGo.Session do
   def close(%__MODULE__{counters: counters}), do: :atomics.put(counters, @closed, 1)
 
   @doc false
-  def read_progress(%__MODULE__{counters: counters}) do
-    {:atomics.get(counters, @last_id), :atomics.get(counters, @bytes)}
-  end
+  def allow(%__MODULE__{counters: counters}, id), do: :atomics.put(counters, @allowed, id)
 
   @doc false
-  def record_progress(%__MODULE__{counters: counters}, {id, bytes}) do
-    :atomics.put(counters, @done_id, id)
-    :atomics.put(counters, @done_bytes, bytes)
-  end
+  def allowed?(%__MODULE__{counters: counters}, id), do: id <= :atomics.get(counters, @allowed)
+
+  @doc false
+  def uploaded(%__MODULE__{counters: counters}), do: :atomics.get(counters, @bytes)
+
+  @doc false
+  def record_uploaded(%__MODULE__{counters: counters}, bytes),
+    do: :atomics.put(counters, @done_bytes, bytes)
 
   @doc "Raises unless the session can be used."
   @spec check!(t) :: t

@@ -158,6 +158,51 @@ defmodule NxVulkanGo.SessionTest do
     Process.exit(holder, :kill)
   end
 
+  test "callers wait when they are as far ahead as the server allows", %{place: place} do
+    session = Registry.fetch!(place)
+    t = Nx.tensor([1])
+    allow = &send(session.pid, {:nxvk_flow, node(), &1})
+    test = self()
+
+    # One that makes many values, and tells how many it has made.
+    make = fn count ->
+      Nx.default_backend({NxVulkanGo.Backend, place})
+
+      for i <- 1..count do
+        Nx.add(t, 1)
+        send(test, {self(), i})
+      end
+    end
+
+    allow.(:atomics.get(session.counters, 1) + 100)
+    Session.flush(session)
+    many = spawn_link(fn -> make.(1_000) end)
+    assert_receive {^many, 150}
+    refute_receive {^many, 200}, 100
+
+    # It does not hold up others that make few.
+    few = spawn_link(fn -> make.(50) end)
+    assert_receive {^few, 50}
+    assert Nx.to_flat_list(Nx.add(t, 1)) == [2]
+
+    allow.(2 ** 52)
+    assert_receive {^many, 1_000}
+  end
+
+  test "one that waits for its turn meets the end of the session", %{place: place} do
+    session = Registry.fetch!(place)
+    t = Nx.tensor([1])
+    send(session.pid, {:nxvk_flow, node(), 1})
+    Session.flush(session)
+
+    waiting =
+      Task.async(fn -> assert_raise Error, fn -> for _ <- 1..100, do: Nx.add(t, 1) end end)
+
+    refute Task.yield(waiting, 100)
+    Process.exit(session.pid, :kill)
+    Task.await(waiting)
+  end
+
   test "a session that is killed is opened again", %{place: place} do
     t = Nx.tensor([1, 2])
     session = Registry.fetch!(place)

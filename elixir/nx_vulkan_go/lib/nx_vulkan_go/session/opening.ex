@@ -34,6 +34,7 @@ defmodule NxVulkanGo.Session.Opening do
     Map.merge(
       %{
         sweep: true,
+        flow: true,
         digest: Ops.digest(),
         label: Label.text(),
         limit: :infinity,

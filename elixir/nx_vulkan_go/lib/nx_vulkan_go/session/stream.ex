@@ -21,6 +21,7 @@ defmodule NxVulkanGo.Session.Stream do
   #     {:free, ids}               values that nothing refers to any more
   #     {:caller, pid}             a process that makes values
   #     {:grow, from, count}       a request for more than `count` trackers
+  #     {:wait, alias, id}         a request for {alias, :go} once the server is no more than so far behind the id
   #
   # The message queue must stay on the heap: off the heap the BEAM may reorder the signals
   # of different senders, and a free could overtake the last use of a value.
@@ -39,10 +40,10 @@ defmodule NxVulkanGo.Session.Stream do
 
   require Logger
 
-  # Maximum instructions and bytes of a message, and instructions between two reports.
+  # Maximum instructions and bytes of a message, and bytes of uploads between two reports.
   @batch 1024
   @batch_bytes 4 * 1024 * 1024
-  @report_every 8192
+  @report_every 32 * 1024 * 1024
 
   @open_timeout 30_000
   # Milliseconds, for each tracker, from the exit of a caller to a sweep: the BEAM frees the
@@ -65,6 +66,7 @@ defmodule NxVulkanGo.Session.Stream do
     loops: %{},
     unreported: 0,
     reports: %{},
+    waiting: [],
     sweeping: false,
     active: false,
     ticks: 0
@@ -160,17 +162,19 @@ defmodule NxVulkanGo.Session.Stream do
     gather(state, :lists.reverse(list, acc), n + length(list), bytes)
   end
 
-  defp message({:upload, list, size}, state, acc, n, bytes),
-    do: gather(state, :lists.reverse(list, acc), n + length(list), bytes + size)
+  defp message({:upload, list, size}, state, acc, n, bytes) do
+    state = %{state | unreported: state.unreported + size}
+    gather(state, :lists.reverse(list, acc), n + length(list), bytes + size)
+  end
 
   # The server answers when it has copied the value, or cannot.
-  defp message({:import, list, id, source}, %{session: session} = state, acc, n, _bytes) do
+  defp message({:import, list, id, source}, %{session: session} = state, acc, _n, _bytes) do
     ref = make_ref()
     all = :lists.reverse(acc, list)
     request = {:at, session.incarnation, {:then, all, {:describe, id}}}
     Opening.ask(state.destination, {self(), ref}, request)
     state = %{state | imports: Map.put(state.imports, ref, source)}
-    state |> sent(n + length(list)) |> loop()
+    state |> sent() |> loop()
   end
 
   defp message({:free, ids}, state, acc, n, bytes) do
@@ -191,10 +195,10 @@ defmodule NxVulkanGo.Session.Stream do
   end
 
   # Instructions that wait are sent with the call, so the caller waits for one message.
-  defp message({:call, from, request}, %{session: session} = state, [_ | _] = acc, n, _bytes) do
+  defp message({:call, from, request}, %{session: session} = state, [_ | _] = acc, _n, _bytes) do
     request = {:at, session.incarnation, {:then, :lists.reverse(acc), request}}
     Opening.ask(state.destination, from, request)
-    state |> sent(n) |> loop()
+    state |> sent() |> loop()
   end
 
   defp message(other, state, acc, n, _bytes) do
@@ -220,21 +224,21 @@ defmodule NxVulkanGo.Session.Stream do
 
   defp flush(state, [], 0), do: state
 
-  defp flush(%{session: session} = state, acc, n) do
+  defp flush(%{session: session} = state, acc, _n) do
     Distribution.send(state.destination, {:nxvk, session.incarnation, :lists.reverse(acc)})
-    sent(state, n)
+    sent(state)
   end
 
-  defp sent(state, n), do: report(%{state | active: true, unreported: state.unreported + n})
+  defp sent(state), do: report(%{state | active: true})
 
-  # The server reports its progress from time to time, so that callers know when to wait.
+  # The server reports from time to time which uploads it has, so that callers know when to wait.
   defp report(%{unreported: n} = state) when n < @report_every, do: state
 
   defp report(%{session: session} = state) do
     ref = make_ref()
     request = {:at, session.incarnation, :barrier}
     Opening.ask(state.destination, {self(), ref}, request)
-    reports = Map.put(state.reports, ref, Session.read_progress(session))
+    reports = Map.put(state.reports, ref, Session.uploaded(session))
     %{state | unreported: 0, reports: reports}
   end
 
@@ -255,6 +259,22 @@ defmodule NxVulkanGo.Session.Stream do
     if tuple_size(Tracker.lookup(state.session)) <= count, do: Tracker.grow(state.session)
     send(pid, {ref, :ok})
     state
+  end
+
+  defp handle(state, {:nxvk_flow, _server, id}) do
+    Session.allow(state.session, id)
+    {go, waiting} = Enum.split_with(state.waiting, fn {_, last} -> last <= id end)
+    for {waiting, _} <- go, do: send(waiting, {waiting, :go})
+    %{state | waiting: waiting}
+  end
+
+  defp handle(state, {:wait, waiting, id}) do
+    if Session.allowed?(state.session, id) do
+      send(waiting, {waiting, :go})
+      state
+    else
+      %{state | waiting: [{waiting, id} | state.waiting]}
+    end
   end
 
   defp handle(state, {:nxvk_sweep, _server, ref}) do
@@ -340,8 +360,8 @@ defmodule NxVulkanGo.Session.Stream do
   defp handle(state, {:EXIT, _pid, reason}), do: over(state, reason)
 
   defp handle(state, {ref, _reply}) when is_map_key(state.reports, ref) do
-    {progress, reports} = Map.pop!(state.reports, ref)
-    Session.record_progress(state.session, progress)
+    {uploaded, reports} = Map.pop!(state.reports, ref)
+    Session.record_uploaded(state.session, uploaded)
     %{state | reports: reports}
   end
 
