@@ -37,7 +37,7 @@ func settings(f *flagSet, cfg *node.Config) {
 	f.Int64Var(&cfg.SessionLimit, "session-limit", 0, "maximum `bytes` per session and device (default: no limit)")
 	f.Uint64Var(&cfg.MemoryLimit, "memory-limit", 0, "maximum `bytes` per device (default: all GPU memory, or 60 % of RAM for the host device)")
 	f.BoolVar(&cfg.KeepMemory, "keep-memory", false, "keep unused memory for reuse instead of returning it after some seconds")
-	f.IntVar(&cfg.HostLimit, "host-limit", 0, "maximum `elements` of a value that is computed on the host (default: 512 beside a GPU, else 4096)")
+	f.IntVar(&cfg.HostLimit, "host-limit", 0, "maximum `elements` of a value that is computed on the host (default: 512 beside a GPU, else 8192)")
 	f.BoolVar(&cfg.NoWarmUp, "no-warm-up", false, "compile every kernel at its first use; otherwise, on a processor, kernels are interpreted until compiling pays")
 	f.StringVar(&cfg.DisablePasses, "disable-passes", "", "compiler `passes` and fusion rules to disable, separated by commas: "+strings.Join(synth.RuleNames(), ", ")+"; all runs programs one instruction at a time")
 	f.rename("no", "disable-passes")

@@ -33,6 +33,9 @@ func HostCost(in *ops.Instr, types []ops.Type) int {
 	}
 	switch in.Op.Info().Kind {
 	case ops.Pointwise:
+		if quick(in, types) && alike(in, types) {
+			return total / 2
+		}
 		return 4 * total
 	case ops.Window:
 		return total + saturated(4*max(out, types[len(types)-1].Size()), ops.Shape(in.Attrs[0]).Size())

@@ -11,7 +11,7 @@ import (
 // on the same cores and only adds its own overhead.
 func DefaultLimit(info vulkan.Info) int {
 	if info.Kind == vulkan.CPU {
-		return 4096
+		return 8192
 	}
 	return 512
 }

@@ -104,3 +104,26 @@ func TestInSteadTransforms(t *testing.T) {
 		}
 	}
 }
+
+// TestQuickWorkIsInline: what a routine does for so few elements that it is sooner done than a device begins is no job,
+// which would take as long to hand over.
+func TestQuickWorkIsInline(t *testing.T) {
+	for _, d := range []ops.DType{ops.F32, ops.F64, ops.S32, ops.S64} {
+		for _, op := range []ops.Op{ops.Add, ops.Multiply, ops.Max, ops.Select} {
+			of := func(n int) int {
+				v := ops.Type{DType: d, Shape: ops.Shape{n}}
+				in, types := ops.Instr{Op: op, Outs: []ops.Result{{Type: v}}}, []ops.Type{v, v}
+				if op == ops.Select {
+					types = []ops.Type{{DType: ops.U8, Shape: v.Shape}, v, v}
+				}
+				if InStead(&in, types) != Alone {
+					t.Errorf("%v of %v is not quick", op, d)
+				}
+				return HostCost(&in, types)
+			}
+			if few, many := of(aloneLimit), of(1<<20); few > InlineCost || many <= InlineCost {
+				t.Errorf("%v of %v: %d elements cost %d, %d cost %d; a job begins above %d", op, d, aloneLimit, few, 1<<20, many, InlineCost)
+			}
+		}
+	}
+}
