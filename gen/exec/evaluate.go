@@ -109,9 +109,12 @@ func (ev *evaluator) compute(q *Queue, in *wire.Instr) (wait queue.Wait) {
 		return 0
 	}
 	defer w.Release()
-	if err := w.In.Check(w.Types); err != nil {
-		ev.poison(q, in, w.Types, &wire.Fault{Kind: wire.BadArgument, Err: err})
-		return 0
+	if !in.Checked {
+		if err := w.In.Check(w.Types); err != nil {
+			ev.poison(q, in, w.Types, &wire.Fault{Kind: wire.BadArgument, Err: err})
+			return 0
+		}
+		in.Checked = q.run != nil && q.run.prog != nil
 	}
 	wait, err = ev.dispatcher.Run(q, w)
 	if wait != 0 {

@@ -46,13 +46,15 @@ type run struct {
 	slots          []store.Value
 	lits           []*ops.Literal // by slot: scalars that never became memory
 	stack          []frame
-	specialization *program.Specialization // whose fusions it may begin with; nil once it has begun
-	admission      bool                    // it waits for these
-	given          int                     // how many values the session has, once the program has ended
-	err            error                   // ended from outside; the results carry it
-	late           *time.Timer             // ends it at the deadline of its session
-	effort         feed.Effort             // as the device sees it
-	observed       *spans.Observation      // nil where it came without a trace context
+	specialization *program.Specialization         // whose fusions it may begin with; nil once it has begun
+	later          *program.Specialization         // whose fusions it goes on with once there are some; nil where it has them
+	fused          map[*program.Step]*program.Step // those of the program that have regions, with fusions
+	admission      bool                            // it waits for these
+	given          int                             // how many values the session has, once the program has ended
+	err            error                           // ended from outside; the results carry it
+	late           *time.Timer                     // ends it at the deadline of its session
+	effort         feed.Effort                     // as the device sees it
+	observed       *spans.Observation              // nil where it came without a trace context
 
 	guess  *guess                 // the round under way, where its condition is not known
 	hooks  []*hook                // messages that are not sent
@@ -336,7 +338,7 @@ func (q *Queue) endsWith(in *wire.Instr, id ops.ID) bool {
 	case in == &s.In:
 		return slices.Contains(s.Last, id)
 	case s.Fusion != nil && f.part < len(s.Fusion.Body) && in == &s.Fusion.Body[f.part]:
-		return slices.Contains(s.Fusion.Endings()[f.part], id)
+		return slices.Contains(s.Fusion.Endings()[f.part], id) || slices.Contains(s.Last, id) && !s.Fusion.NeedsAfter(f.part, id)
 	}
 	return false
 }

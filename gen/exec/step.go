@@ -35,9 +35,25 @@ func (ip *interpreter) valuesOf(q *Queue, r *run, list []ops.Operand) []store.Va
 	return out
 }
 
+// improve has a run that began without fusions go on with them once there are some: a loop from its next round on. Values
+// have the same slots in both.
+func (ip *interpreter) improve(r *run, s *program.Step, which int) {
+	switch t := r.later; {
+	case t == nil:
+	case t.Body != nil:
+		r.fused, r.later = r.prog.Body.Pairs(t.Body), nil
+	case s.In.Op == ops.While && which == 1:
+		ip.specializer.CountRound(r.prog, t)
+	}
+}
+
 // enter begins a region of a step with values for its parameters.
 func (ip *interpreter) enter(q *Queue, r *run, s *program.Step, which int, params []store.Value) {
+	ip.improve(r, s, which)
 	b := s.Regions[which]
+	if f := r.fused[s]; f != nil {
+		b = f.Regions[which]
+	}
 	for i, p := range b.Params {
 		r.set(p.ID, params[i])
 	}
@@ -243,6 +259,8 @@ func (ip *interpreter) awaitWarmStart(q *Queue, r *run) bool {
 	r.specialization = nil
 	if t.Body != nil {
 		r.stack[0].Block = t.Body
+	} else if r.prog != nil {
+		r.later = t
 	}
 	return false
 }

@@ -29,6 +29,7 @@ type Instr struct {
 	Err     error   // why it cannot be carried out; Op may be unknown then
 	Name    string  // the name of the operation, known or not
 	Note    string  // the text of the note before it: where the client has sent it
+	Checked bool    // the types of its operands, which are always the same, have been checked
 }
 
 // Stream is a message of instructions.

@@ -3,6 +3,7 @@ package program
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"nxvk/gen/exec/kernels"
@@ -210,6 +211,13 @@ func (f *Fusion) Endings() [][]ops.ID {
 		f.ends = f.endings()
 	}
 	return f.ends
+}
+
+// NeedsAfter reports whether an instruction after number i reads a slot.
+func (f *Fusion) NeedsAfter(i int, id ops.ID) bool {
+	return slices.ContainsFunc(f.Body[i+1:], func(in wire.Instr) bool {
+		return slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return o.Lit == nil && o.ID == id })
+	})
 }
 
 func (f *Fusion) endings() [][]ops.ID {

@@ -66,6 +66,33 @@ type Step struct {
 // Wanted reports whether anything needs result i of a step with regions.
 func (s *Step) Wanted(i int) bool { return !s.unwanted[i] }
 
+// Pairs maps the steps of a block that have regions, and those of their regions, to the same ones of its partition, which
+// has the same slots.
+func (b *Block) Pairs(partition *Block) map[*Step]*Step {
+	pairs := make(map[*Step]*Step)
+	b.pair(partition, pairs)
+	return pairs
+}
+
+func (b *Block) pair(partition *Block, pairs map[*Step]*Step) {
+	at := 0
+	for i := range b.Steps {
+		s := &b.Steps[i]
+		if len(s.Regions) == 0 {
+			continue
+		}
+		for len(partition.Steps[at].Regions) == 0 {
+			at++
+		}
+		t := &partition.Steps[at]
+		at++
+		pairs[s] = t
+		for k, r := range s.Regions {
+			r.pair(t.Regions[k], pairs)
+		}
+	}
+}
+
 // longDefinition is from how many instructions on a program takes long to make: 4,000 take
 // some 50 ms. Loops are written out, and so count with what becomes of them.
 const longDefinition = 100

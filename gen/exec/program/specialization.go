@@ -10,8 +10,10 @@ import (
 // Specialization is a program with the fusions of one set of literal parameters: kernels
 // take those as push constants. The zero one is that of a trace that nobody has seen.
 type Specialization struct {
-	seen int    // how often it has been asked for
-	Body *Block // nil until all fusions have plans, made or being made
+	seen    int    // how often it has been asked for
+	rounds  int    // of loops of runs without its fusions
+	literal []byte // which parameters are literals
+	Body    *Block // nil until all fusions have plans, made or being made
 
 	// See warm_start.go.
 	asked      bool     // its fusions have been asked for

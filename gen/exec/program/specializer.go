@@ -13,7 +13,7 @@ import (
 	"nxvk/synth/graph"
 )
 
-// A program is compiled when it has been seen before. The first time, its instructions are carried out
+// A program is compiled when it has been seen before, or goes round a loop. The first time, its instructions are carried out
 // one by one, by kernels that other programs may have needed before. When it is
 // seen again, its straight parts are cut into fusions (package synth), each a few
 // kernels, which are compiled apart from the goroutine of the owner; until a
@@ -76,6 +76,7 @@ func (z *Specializer) Evaluator() graph.Eval {
 func (z *Specializer) Specialize(p *Program, lits []*ops.Literal) *Specialization {
 	key := p.literalKey(lits)
 	t := p.specialization(string(key), func() *Specialization { return z.newSpecialization(p, key) })
+	t.literal = key
 	if t.seen++; !t.asked && z.isDue(t) {
 		t.asked = true
 		z.partition(p, t, key)
@@ -83,6 +84,15 @@ func (z *Specializer) Specialize(p *Program, lits []*ops.Literal) *Specializatio
 		z.prefetch(p, lits)
 	}
 	return t
+}
+
+// CountRound counts a round of a loop in a run that has begun without the fusions of its specialization. A loop of many rounds
+// gets them while it runs.
+func (z *Specializer) CountRound(p *Program, t *Specialization) {
+	if t.rounds++; !t.asked && t.rounds >= z.Enough {
+		t.asked = true
+		z.partition(p, t, t.literal)
+	}
 }
 
 // SpecializeBlock is Specialize for the instructions b of a trace with so many slots, which has the
