@@ -10,7 +10,7 @@ import (
 func TestFlowOfRuns(t *testing.T) {
 	asyncRuns(t, func(r *rig, q *Queue, answer func(ops.ID, float32)) {
 		told, next := int64(64), ops.ID(1)
-		q.TellFlow(func(id int64) { told = id })
+		q.TellFlow(func(id, window int64) { told = id })
 		send := func() {
 			for r.ask(q, next, scalar(1)); int64(next) < told; r.ask(q, next, ref(next-1)) {
 				next++

@@ -240,8 +240,8 @@ func (q *Queue) note(in *wire.Instr) string {
 func newRequest(in *wire.Instr) request { return request{in: in, eager: true} }
 
 // TellFlow has a function told how far the client of a session may send ahead: up to the instructions that make the
-// value of an id.
-func (q *Queue) TellFlow(tell func(id int64)) { q.flow.Tell = tell }
+// value of an id, which is a window of so many ids.
+func (q *Queue) TellFlow(tell func(id, window int64)) { q.flow.Tell = tell }
 
 // mostApart is how many requests may wait in async runs before the client is to wait, too.
 const mostApart = 4096
@@ -257,7 +257,7 @@ func (q *Queue) carried(in *wire.Instr) {
 		q.held = max(q.held, id)
 		return
 	}
-	q.flow.Carry(int64(id), q.queue.Len() > 0)
+	q.flow.Carry(int64(id), q.queue.Len() > 0 || q.feed != nil && q.feed.InFlight() > 1)
 }
 
 // settled notes that a request in an async run has been served.

@@ -180,9 +180,10 @@ func (d *Device) setOptions(q *exec.Queue, o wire.Options) error {
 		s.Label = o.Label
 	}
 	s.Sweep = o.Sweep
-	q.TellFlow(nil)
 	if o.Flow {
-		q.TellFlow(func(id int64) { d.tell(s.Owner, etf.Tuple{etf.Atom("nxvk_flow"), etf.Atom(d.cfg.Name), id}) })
+		q.TellFlow(func(id, window int64) {
+			d.tell(s.Owner, etf.Tuple{etf.Atom("nxvk_flow"), etf.Atom(d.cfg.Name), id, window})
+		})
 	}
 	if o.DeadlineSet {
 		s.Deadline = o.Deadline

@@ -160,6 +160,7 @@ func TestFlow(t *testing.T) {
 	c, other := r.client(), r.client()
 	other.wantError(other.ask(other.server, tuple{atom("open"), etf.Map{{Key: atom("flow"), Value: int64(1)}}}), "bad_request")
 	c.ok(tuple{atom("open"), etf.Map{{Key: atom("flow"), Value: atom("true")}}})
+	c.ok(tuple{atom("open"), etf.Map{{Key: atom("label"), Value: []byte("still told")}}})
 	last := int64(0)
 	for first := int64(1); first < 2000; first += 100 {
 		instrs := list{}
@@ -170,7 +171,7 @@ func TestFlow(t *testing.T) {
 		other.stream(instrs...)
 		for last < first+100 {
 			m := c.told().(tuple)
-			if len(m) != 3 || m[0] != atom("nxvk_flow") || m[1] != atom("nxvk_0") || m[2].(int64) <= last {
+			if len(m) != 4 || m[0] != atom("nxvk_flow") || m[1] != atom("nxvk_0") || m[2].(int64) <= last || m[3].(int64) < 1 {
 				t.Fatalf("told %v after %d", m, last)
 			}
 			last = m[2].(int64)

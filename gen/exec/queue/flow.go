@@ -6,7 +6,8 @@ import "time"
 // so far that nothing waits for it, and not so far that whoever shares the session waits long for
 // what is before. It learns how much that is from how fast the instructions are carried out.
 type Flow struct {
-	Tell func(id int64) // the last id that may be sent; nil where the client does not want to know
+	// Tell gets the last id that may be sent, and how many that is ahead; nil where the client does not want to know.
+	Tell func(id, window int64)
 
 	taken  int64 // the last id that has been carried out
 	told   int64
@@ -18,15 +19,15 @@ type Flow struct {
 }
 
 const (
-	firstWindow = 256
-	leastWindow = 32
-	mostWindow  = 2048
+	firstWindow = 32
+	leastWindow = 2
+	mostWindow  = 4096
 	flowTime    = 50 * time.Millisecond // of the instructions in a window
 	measureTime = 20 * time.Millisecond // at least, of instructions whose rate is measured
 )
 
-// Carry notes that an instruction was carried out, or is pending, and whether others wait behind it. id is
-// that of its last result, 0 if it has none.
+// Carry notes that an instruction was carried out, or is pending, and whether others wait behind it or the device has some
+// that it has not done. id is that of its last result, 0 if it has none.
 func (f *Flow) Carry(id int64, more bool) {
 	f.taken = max(f.taken, id)
 	if f.window == 0 {
@@ -38,7 +39,7 @@ func (f *Flow) Carry(id int64, more bool) {
 	f.measure(more)
 	if next := f.taken + f.window; next > f.told {
 		f.told = next
-		f.Tell(next)
+		f.Tell(next, f.window)
 	}
 }
 

@@ -15,9 +15,9 @@ type stream struct {
 }
 
 func newStream() *stream {
-	s := &stream{time: time.Unix(1e9, 0), told: 512, next: 1}
+	s := &stream{time: time.Unix(1e9, 0), told: 16, next: 1}
 	s.flow.clock = func() time.Time { return s.time }
-	s.flow.Tell = func(id int64) { s.told = id }
+	s.flow.Tell = func(id, _ int64) { s.told = id }
 	return s
 }
 

@@ -42,15 +42,19 @@ defmodule NxVulkanGo.Session do
   @check_at 7
   @budget 8
   @kept_bytes 9
+  @extra_of_each 10
 
   # How far uploads may run ahead of the device.
   @ahead_bytes 256 * 1024 * 1024
 
   # Before the first word of the server callers may make @first_ids values. One that is as far ahead as the
-  # server allows may make @extra_values more before it waits for the next word: one that makes few does not
-  # wait for one that makes many. None waits for longer than @longest_wait milliseconds.
-  @first_ids 512
-  @extra_values 64
+  # server allows may make some more before it waits for the next word: one that makes few does not wait for
+  # one that makes many. These are as many as the server allows to be ahead, for all callers together, but no
+  # fewer than @least_extra for each, and no more than @most_extra. None waits for longer than @longest_wait
+  # milliseconds.
+  @first_ids 16
+  @least_extra 2
+  @most_extra 256
   @longest_wait 5_000
   @extra {__MODULE__, :extra}
 
@@ -66,10 +70,11 @@ defmodule NxVulkanGo.Session do
   @doc false
   # `budget` is how many bytes of the device the values of the session may take.
   def new_counters(budget \\ @unlimited) do
-    counters = :atomics.new(9, signed: true)
+    counters = :atomics.new(10, signed: true)
     :atomics.put(counters, @budget, budget)
     :atomics.put(counters, @check_at, growth(budget, 0))
     :atomics.put(counters, @allowed, @first_ids)
+    :atomics.put(counters, @extra_of_each, @least_extra)
     counters
   end
 
@@ -118,11 +123,13 @@ defmodule NxVulkanGo.Session do
     do: Process.put(@extra, {pid, allowed, left - 1})
 
   defp throttle(%{pid: pid} = session, id, allowed, {pid, allowed, 0}) do
-    if wait(session, id) == :timeout, do: Process.put(@extra, {pid, allowed, @extra_values})
+    if wait(session, id) == :timeout, do: grant(session, allowed)
   end
 
-  defp throttle(%{pid: pid}, _id, allowed, _extra),
-    do: Process.put(@extra, {pid, allowed, @extra_values - 1})
+  defp throttle(session, _id, allowed, _of_before), do: grant(session, allowed)
+
+  defp grant(%{pid: pid, counters: counters}, allowed),
+    do: Process.put(@extra, {pid, allowed, :atomics.get(counters, @extra_of_each) - 1})
 
   defp wait(%__MODULE__{pid: pid} = session, id) do
     ref = Process.monitor(pid, alias: :reply_demonitor)
@@ -345,7 +352,12 @@ defmodule NxVulkanGo.Session do
   def close(%__MODULE__{counters: counters}), do: :atomics.put(counters, @closed, 1)
 
   @doc false
-  def allow(%__MODULE__{counters: counters}, id), do: :atomics.put(counters, @allowed, id)
+  # Values up to the id may be made, `window` more than are carried out. `callers` is how many processes make values.
+  def allow(%__MODULE__{counters: counters}, id, window, callers) do
+    extra = max(@least_extra, div(min(window, @most_extra), max(callers, 1)))
+    :atomics.put(counters, @extra_of_each, extra)
+    :atomics.put(counters, @allowed, id)
+  end
 
   @doc false
   def allowed?(%__MODULE__{counters: counters}, id), do: id <= :atomics.get(counters, @allowed)

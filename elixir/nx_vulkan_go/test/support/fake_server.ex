@@ -82,7 +82,7 @@ defmodule NxVulkanGo.FakeServer do
 
   defp call(state, {pid, tag}, request) do
     send(pid, {tag, answer(state, request)})
-    if match?({:open, _}, request), do: send(pid, {:nxvk_flow, node(), @last_id})
+    if match?({:open, _}, request), do: send(pid, {:nxvk_flow, node(), @last_id, 2_048})
     state
   end
 

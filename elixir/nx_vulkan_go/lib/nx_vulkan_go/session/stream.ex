@@ -261,8 +261,8 @@ defmodule NxVulkanGo.Session.Stream do
     state
   end
 
-  defp handle(state, {:nxvk_flow, _server, id}) do
-    Session.allow(state.session, id)
+  defp handle(state, {:nxvk_flow, _server, id, window}) do
+    Session.allow(state.session, id, window, map_size(state.callers))
     {go, waiting} = Enum.split_with(state.waiting, fn {_, last} -> last <= id end)
     for {waiting, _} <- go, do: send(waiting, {waiting, :go})
     %{state | waiting: waiting}
