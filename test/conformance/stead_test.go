@@ -31,7 +31,7 @@ func TestInStead(t *testing.T) {
 	if *full {
 		count = 600
 	}
-	cases, err := sweep.Draw(sweep.Options{Seed: 14, Count: count, Family: families, MaxBytes: 1 << 16})
+	cases, err := sweep.Draw(sweep.Options{Seed: 14, Count: count, Family: families, MaxBytes: 1 << 17})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func (s *stead) some(f func(in *ops.Instr, rule placement.Stead, large bool) boo
 			}
 			operands = append(operands, t)
 		}
-		large := slices.ContainsFunc(operands, func(t ops.Type) bool { return t.Size() > 4096 })
+		large := slices.ContainsFunc(operands, func(t ops.Type) bool { return t.Size() > placement.DefaultLimit(device.Info()) })
 		if f(in, placement.InStead(in, operands), large) {
 			return true
 		}
@@ -248,7 +248,7 @@ func TestContest(t *testing.T) {
 func (s *stead) large() bool {
 	for i := range s.region.Body {
 		for _, o := range s.region.Body[i].Outs {
-			if o.Type.Size() <= 4096 {
+			if o.Type.Size() <= placement.DefaultLimit(device.Info()) {
 				return false
 			}
 		}
