@@ -14,7 +14,7 @@ type Flow struct {
 	window int64            // how far the client may be ahead; 0 before anything was carried out
 	busy   time.Time        // when others waited behind what was carried out; zero where none did
 	from   int64            // taken at that time
-	apart  bool             // a compilation was waited for since, which says nothing of what follows
+	built  bool             // a compilation was waited for since, which says nothing of what follows
 	clock  func() time.Time // nil for the time
 }
 
@@ -52,18 +52,18 @@ func (f *Flow) measure(more bool) {
 	now := f.now()
 	took := now.Sub(f.busy)
 	switch {
-	case f.busy.IsZero() || f.apart:
+	case f.busy.IsZero() || f.built:
 	case took < measureTime: // instructions are carried out in bursts
 		return
 	default:
 		rate := float64(f.taken-f.from) / took.Seconds()
 		f.window = int64(min(max(rate*flowTime.Seconds(), leastWindow), mostWindow))
 	}
-	f.busy, f.from, f.apart = now, f.taken, false
+	f.busy, f.from, f.built = now, f.taken, false
 }
 
 // Compile notes that a compilation is waited for.
-func (f *Flow) Compile() { f.apart = true }
+func (f *Flow) Compile() { f.built = true }
 
 func (f *Flow) now() time.Time {
 	if f.clock != nil {

@@ -5,19 +5,22 @@ defmodule NxVulkanGo.Session.FlowTest do
   setup do
     Nx.default_backend(NxVulkanGo.Backend)
     matrix = Nx.divide(Nx.iota({384, 384}, type: :f32), 384 * 384)
+    test = self()
 
-    loop = fn loop, x ->
-      loop.(loop, Nx.dot(x, matrix))
+    loop = fn loop, x, made ->
+      if made == 300, do: send(test, :busy)
+      loop.(loop, Nx.dot(x, matrix), made + 1)
     end
 
-    busy = spawn(fn -> loop.(loop, matrix) end)
+    busy = spawn(fn -> loop.(loop, matrix, 0) end)
 
     on_exit(fn ->
       Process.exit(busy, :kill)
       NxVulkanGo.sweep()
     end)
 
-    Process.sleep(500)
+    assert_receive :busy, 10_000
+    :ok
   end
 
   test "do not wait for all that it has sent" do
