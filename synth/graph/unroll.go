@@ -72,15 +72,7 @@ func (u *unroller) region(r *ops.Region) *ops.Region {
 }
 
 // operands replaces values that are gone by those that stand for them.
-func (u *unroller) operands(list []ops.Operand) []ops.Operand {
-	list = slices.Clone(list)
-	for i, o := range list {
-		if is, ok := u.is[o.ID]; ok && o.Lit == nil {
-			list[i] = is
-		}
-	}
-	return list
-}
+func (u *unroller) operands(list []ops.Operand) []ops.Operand { return renamed(list, u.is) }
 
 func (u *unroller) name(list []ops.Result, is []ops.Operand) {
 	for i, r := range list {

@@ -53,6 +53,9 @@ const (
 	// RuleHoist is the pass that moves products out of loops in compiled programs; see graph.Hoist.
 	RuleHoist
 
+	// RuleInvariant is the pass that computes before a loop what is the same in all rounds; see graph.Invariant.
+	RuleInvariant
+
 	// RuleGradients is the pass that finds gradients of attention in compiled programs; see package attention/gradient.
 	RuleGradients
 
@@ -64,7 +67,7 @@ const (
 var RulesByName = map[string]Rules{"pointwise": RulePointwise, "views": RuleViews, "reduce_in": RuleReduceIn,
 	"reduce_out": RuleReduceOut, "multi": RuleMulti, "rows": RuleRows, "products": RuleProducts, "horizontal": RuleHorizontal, "chains": RuleChains,
 	"simplify": RuleSimplify, "constants": RuleConstants, "common": RuleCommon, "dead": RuleDead,
-	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights, "swap": RuleSwap, "pads": RulePads, "split": RuleSplit, "hoist": RuleHoist, "abreast": RuleAbreast, "gradients": RuleGradients}
+	"attention": RuleAttention, "indices": RuleIndices, "weights": RuleWeights, "swap": RuleSwap, "pads": RulePads, "split": RuleSplit, "hoist": RuleHoist, "invariant": RuleInvariant, "abreast": RuleAbreast, "gradients": RuleGradients}
 
 // formerNames are names that this release accepts and the next one does not.
 var formerNames = map[string]string{"beside": "horizontal"}
