@@ -151,8 +151,12 @@ func (j *vectorJob) rounds() int {
 	return min(n, 2)
 }
 
-// unrolled is how many k of a slot are in flight, at most twice n: a number of rounds without a rest, if there is one.
+// unrolled is how many k of a slot are in flight: a number of rounds without a rest, if there is one up to twice n. More than n
+// are for that alone. On an H200, 8 take so many registers that a multiprocessor has one workgroup of 512 and not two.
 func unrolled(steps, n int) int {
+	if steps%n == 0 {
+		return n
+	}
 	for u := 2 * n; u > n; u-- {
 		if steps%u == 0 {
 			return u
