@@ -38,7 +38,7 @@
 //	dispatch.Dispatcher   executes an instruction or a fusion, on the host or on the device
 //	spans.Observer        where the time of a request goes
 //
-// A run is in run.go, its steps in step.go, loops that begin a round ahead in ahead.go, hooks and callbacks in
+// A run is in run.go, its steps in step.go, loops that begin rounds ahead in ahead.go, hooks and callbacks in
 // callback.go. Runs that leave the order of their session, and what ends a run from outside, are in async.go.
 //
 // Start reading at evaluator.execute, then dispatch.Dispatcher.Run for where work runs.

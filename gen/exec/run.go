@@ -56,12 +56,13 @@ type run struct {
 	effort         feed.Effort                     // as the device sees it
 	observed       *spans.Observation              // nil where it came without a trace context
 
-	guess  *guess                 // the round under way, where its condition is not known
-	hooks  []*hook                // messages that are not sent
-	unsent bool                   // the queue waits for these
-	call   *pending               // a callback that has not been answered
-	round  *mesh.Round            // of its collectives; nil where it names none
-	coming map[ops.ID]*collective // by slot: those under way
+	guesses []*guess               // the rounds under way whose conditions are not known, in order
+	asked   *guess                 // the next one, while one of these has to be known first
+	hooks   []*hook                // messages that are not sent
+	unsent  bool                   // the queue waits for these
+	call    *pending               // a callback that has not been answered
+	round   *mesh.Round            // of its collectives; nil where it names none
+	coming  map[ops.ID]*collective // by slot: those under way
 }
 
 // frame is a block under way, and why it runs.
@@ -122,11 +123,11 @@ func (r *run) clear(id ops.ID) {
 }
 
 func (r *run) drop() {
-	if r.guess != nil {
-		r.guess.waits = false
-		r.guess.release()
-		r.guess = nil
+	for _, g := range r.guesses {
+		g.waits = false
+		g.release()
 	}
+	r.guesses, r.asked = nil, nil
 	r.hooks, r.unsent = nil, false
 	for id := range r.slots {
 		r.clear(ops.ID(id))
@@ -278,7 +279,7 @@ func (ip *interpreter) advanceRun(q *Queue, r *run) (wait queue.Wait) {
 	}
 	s := &f.Steps[f.pc]
 	if program.IsControl(s.In.Op) && s.In.Op != ops.OptimizationBarrier {
-		if wait, over := ip.confirm(q, r); wait != 0 || over {
+		if wait, over := ip.confirm(q, r, 0); wait != 0 || over {
 			return wait
 		}
 	}

@@ -3,6 +3,7 @@ package feed
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/target"
@@ -28,6 +29,9 @@ const (
 	// shallow is so many submissions that the device will not run out of work
 	// while a long batch is recorded.
 	shallow = 4
+	// supply is for how long the device has work, by the estimates of dispatches, where a batch does not end early. Writing the
+	// commands of one of 256 takes a host that long, and each submission leaves an H200 idle for 10 µs.
+	supply = 200 * time.Microsecond
 	// Deep is so many submissions that the device has enough to do: queues then
 	// wait before they record more than another batch. package vulkan would
 	// wait itself at a few more than that.
@@ -38,14 +42,15 @@ const (
 type Feed struct {
 	feeds     *Feeds
 	stream    *vulkan.Stream
-	recorded  int      // dispatches since the last submission
-	length    int      // dispatches of a batch while the device has little to do
-	begins    bool     // the last submission was not for want of length: somebody waited for it, or the feed was silent
-	cost      float64  // seconds of device time since the last submission
-	inFlight  int      // submissions that have not completed
-	count     int      // dispatches so far
-	seen      int      // of these when Listen was called
-	throttled []func() // who waits for the device to catch up
+	recorded  int       // dispatches since the last submission
+	length    int       // dispatches of a batch while the device has little to do
+	begins    bool      // the last submission was not for want of length: somebody waited for it, or the feed was silent
+	cost      float64   // seconds of device time since the last submission
+	inFlight  int       // submissions that have not completed
+	until     time.Time // the device has work of the feed until then, by its costs
+	count     int       // dispatches so far
+	seen      int       // of these when Listen was called
+	throttled []func()  // who waits for the device to catch up
 
 	session  *store.Session // nil for what no session asks for
 	late     func(error)    // is told of a deadline
@@ -130,7 +135,7 @@ func (f *Feed) full(most int) bool { return f.recorded >= most || f.cost >= batc
 // do, since it should find the next batch when it ends one.
 func (f *Feed) Bound() {
 	most := batchBusy
-	if f.inFlight < shallow {
+	if f.inFlight < shallow && time.Until(f.until) < supply {
 		most = f.length
 	}
 	if f.inFlight < Deep && f.full(most) || f.starved() {

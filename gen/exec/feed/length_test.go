@@ -1,6 +1,9 @@
 package feed
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestLengths: batches grow while the stream goes on, also where the device is idle between them. They begin anew after
 // a read or silence, but not while the device has work.
@@ -18,6 +21,29 @@ func TestLengths(t *testing.T) {
 		if f.length != batch.length {
 			t.Errorf("batch %d: length %d, want %d", i, f.length, batch.length)
 		}
+	}
+}
+
+// TestSupplied: while the device has enough to do, by the costs of what it was given, a batch does not end early; it does once
+// the device is idle, whatever these said.
+func TestSupplied(t *testing.T) {
+	f := &Feed{feeds: &Feeds{}}
+	now := time.Now()
+	f.cost = 1e-3
+	f.supplied(now)
+	f.inFlight, f.cost = 1, 2e-3
+	f.supplied(now.Add(500 * time.Microsecond))
+	if want := now.Add(3 * time.Millisecond); !f.until.Equal(want) {
+		t.Errorf("it has work until %v, want %v", f.until, want)
+	}
+	f.supplied(now.Add(5 * time.Millisecond)) // the estimates were too short
+	if want := now.Add(7 * time.Millisecond); !f.until.Equal(want) {
+		t.Errorf("it has work until %v, want %v", f.until, want)
+	}
+	f.inFlight = 0
+	f.supplied(now.Add(6 * time.Millisecond)) // they were too long
+	if want := now.Add(8 * time.Millisecond); !f.until.Equal(want) {
+		t.Errorf("it has work until %v, want %v", f.until, want)
 	}
 }
 

@@ -34,6 +34,7 @@ func (f *Feed) send() (ticket vulkan.Ticket, sent bool, err error) {
 	fs := f.feeds
 	sent = f.stream.Pending() > 0
 	ticket, err = f.stream.Submit()
+	f.supplied(time.Now())
 	f.recorded, f.cost, f.begins = 0, 0, true
 	fs.open = slices.DeleteFunc(fs.open, func(g *Feed) bool { return g.recorded == 0 })
 	if err != nil {
@@ -52,6 +53,14 @@ func (f *Feed) send() (ticket vulkan.Ticket, sent bool, err error) {
 		f.Guard()
 	}
 	return ticket, sent, nil
+}
+
+// supplied notes that the device gets what has been recorded.
+func (f *Feed) supplied(now time.Time) {
+	if f.inFlight == 0 || f.until.Before(now) {
+		f.until = now
+	}
+	f.until = f.until.Add(time.Duration(f.cost * float64(time.Second)))
 }
 
 // watch has completed called at the end of a submission.
@@ -73,7 +82,9 @@ func (f *Feed) completed(ticket vulkan.Ticket) {
 	f.feeds.inFlight--
 	f.feeds.arrive(ticket)
 	f.feeds.SettleChecks()
-	f.inFlight--
+	if f.inFlight--; f.inFlight == 0 {
+		f.until = time.Time{} // whatever the estimates say
+	}
 	f.progress.complete(ticket, time.Now())
 	f.Guard()
 	f.Bound()
