@@ -18,7 +18,7 @@ import (
 // hold the code; what a driver takes for it, `nxvk-node doctor --kernels` measures.
 const (
 	mostWords   = 21800
-	mostKernels = 1216 // of a family, on a GPU: for every tile or team, each way that operands lie, and each that are aligned
+	mostKernels = 1240 // of a family, on a GPU: for every tile or team, each way that operands lie, and each that are aligned
 	mostMade    = 60   // that lay operands out, or sum where a product does not pay
 )
 

@@ -151,11 +151,13 @@ func (j *vectorJob) rounds() int {
 	return min(n, 2)
 }
 
-// unrolled is how many k of a slot are in flight: a number of rounds without a rest, if there is one up to twice n. More than n
-// are for that alone. On an H200, 8 take so many registers that a multiprocessor has one workgroup of 512 and not two.
+// unrolled is how many k of a slot are in flight: n or somewhat less, or up to twice as many, if these are a number of rounds
+// without a rest.
 func unrolled(steps, n int) int {
-	if steps%n == 0 {
-		return n
+	for u := n; u > n/2; u-- {
+		if steps%u == 0 {
+			return u
+		}
 	}
 	for u := 2 * n; u > n; u-- {
 		if steps%u == 0 {

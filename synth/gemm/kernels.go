@@ -116,26 +116,37 @@ func (p *Problem) vectorKernels(t *Target) []Step {
 			}
 		}
 		for _, lies := range []uint32{alignedA, 0} {
-			for _, blocks := range q.wideBlocks(lies, t) {
-				list = append(list, empty(vectors{wide: true, across: blocks}.kernel(q, lies, t), vectorParameters))
+			for _, m := range q.wideKernels(lies, t) {
+				list = append(list, empty(m.kernel(q, lies, t), vectorParameters))
 			}
 		}
 	}
 	return list
 }
 
-// wideBlocks lists the blocks of results that the wide kernel may have: fewer than usual for one vector and a matrix
-// of whole blocks.
-func (p *Problem) wideBlocks(lies uint32, t *Target) []int {
+// wideKernels lists the workgroups that the wide kernel may have: of any number of blocks of results, and of more
+// invocations, for one vector and a matrix of whole blocks.
+func (p *Problem) wideKernels(lies uint32, t *Target) []vectors {
 	if p.slots(t) < 8 {
 		return nil
 	}
-	list := []int{wideBlocks}
-	if p.many(t) {
-		list = append(list, mostBlocks)
+	usual := wideBlocks * p.slots(t)
+	var list []vectors
+	add := func(blocks, threads int) {
+		list = append(list, vectors{wide: true, across: blocks, threads: threads})
 	}
-	for blocks := wideBlocks / 2; blocks >= leastBlocks && p.N == 1 && lies != 0; blocks /= 2 {
-		list = append(list, blocks)
+	add(wideBlocks, usual)
+	if p.many(t) {
+		add(mostBlocks, usual)
+	}
+	for blocks := leastBlocks; blocks <= singleBlocks && p.N == 1 && lies != 0; blocks *= 2 {
+		single := !t.CPU && p.Type == ops.F32
+		if blocks < wideBlocks || blocks > wideBlocks && single {
+			add(blocks, usual)
+		}
+		if single && p.room(t) {
+			add(blocks, singleThreads)
+		}
 	}
 	return list
 }
