@@ -151,7 +151,11 @@ func (p *Problem) single(t *Target) (blocks, threads int, ok bool) {
 		blocks *= 2 // 64 bytes of a row
 	}
 	threads = wideBlocks * p.slots(t)
-	if groups(blocks) <= fewManyGroups && p.K*blocks >= singleSteps*singleThreads && p.room(t) {
+	steps := func(blocks int) int { return p.K * blocks / singleThreads } // of a slot of so many invocations
+	if wider := 2 * blocks; wider <= singleBlocks && groups(wider) >= singleGroups && steps(wider) >= singleSteps && p.room(t) && p.bytes() > oneKernelBytes {
+		return wider, singleThreads, true
+	}
+	if groups(blocks) <= fewManyGroups && steps(blocks) >= singleSteps && p.room(t) {
 		threads = singleThreads
 	}
 	return blocks, threads, groups(blocks) >= singleGroups && (blocks > leastBlocks || p.bytes() <= oneKernelBytes)
