@@ -7,7 +7,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/synth/synthtest"
 )
 
@@ -66,7 +66,7 @@ func TestEpilogueApart(t *testing.T) {
 			text := fmt.Sprintf("(%%1:%[1]s[%[2]d,64], %%2:%[1]s[64,%[3]d], %%3:%[1]s[%[3]d]) {\n"+
 				"  %%4:%[4]s = dot %%1, %%2 contract_left=[1] batch_left=[] contract_right=[0] batch_right=[]\n%[5]s  give %%9\n}\n",
 				c.dtype, c.rows, c.cols, typ, strings.NewReplacer("DTYPE", c.dtype, "TYPE", typ).Replace(c.body))
-			r, err := graph.Parse(text)
+			r, err := notation.Parse(text)
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, text)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/synth/lowering"
 	"nxvk/synth/synthtest"
 )
@@ -35,7 +35,7 @@ func TestSplitPays(t *testing.T) {
 		{&plain, 4096, 768, 768, 1},
 		{&off, 4096, 768, 768, 1},
 	} {
-		r, err := graph.Parse(fmt.Sprintf(`(%%1:f32[%d,%d], %%2:bf16[%d,%d]) {
+		r, err := notation.Parse(fmt.Sprintf(`(%%1:f32[%d,%d], %%2:bf16[%d,%d]) {
   %%3:f32[%d,%d] = dot %%1, %%2 contract_left=[1] batch_left=[] contract_right=[0] batch_right=[]
   give %%3
 }
@@ -43,7 +43,7 @@ func TestSplitPays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := graph.Print(synth.Rewrite(r, c.target)); strings.Count(text, " dot ") != c.dots {
+		if text := notation.Print(synth.Rewrite(r, c.target)); strings.Count(text, " dot ") != c.dots {
 			t.Errorf("%d×%d×%d becomes\n%s", c.m, c.k, c.n, text)
 		}
 	}

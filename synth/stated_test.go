@@ -8,7 +8,7 @@ import (
 	"nxvk/fallback"
 	"nxvk/ops"
 	"nxvk/synth"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/synth/lowering"
 	"nxvk/synth/synthtest"
 )
@@ -39,7 +39,7 @@ func TestStatedAttention(t *testing.T) {
 		}
 		on := synth.StateAttention(r, evaluate, synthtest.GPU)
 		if _, err := on.CheckProgram(); err != nil || !slices.ContainsFunc(on.Body, attends) {
-			t.Errorf("seed %d: %v, no attention in\n%s", seed, err, graph.Print(on))
+			t.Errorf("seed %d: %v, no attention in\n%s", seed, err, notation.Print(on))
 		}
 		if slices.ContainsFunc(synth.FindAttention(g.Region(), evaluate, synthtest.GPU).Body, attends) {
 			patterns++
@@ -56,7 +56,7 @@ func TestStatedAttention(t *testing.T) {
 			apart := synth.StateAttention(r, evaluate, target)
 			got, err := fallback.NewEvaluator(apart).Eval(args...)
 			if err != nil || slices.ContainsFunc(apart.Body, attends) || !bytes.Equal(got[0].Data, want[0].Data) {
-				t.Errorf("seed %d: %v, other bits of\n%s", seed, err, graph.Print(apart))
+				t.Errorf("seed %d: %v, other bits of\n%s", seed, err, notation.Print(apart))
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"nxvk/gen/wire"
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // again computes the sine of its operand twice, the second time behind a barrier that also has the product of the
@@ -26,7 +26,7 @@ const again = `(%1:f32[64,48], %2:f32[48,48]) {
 // TestBarrier: what is computed of a result of a barrier is computed again and after the barrier, and nothing that
 // comes before it is kept for that. The results have the memory of the operands.
 func TestBarrier(t *testing.T) {
-	region, err := graph.Parse(again)
+	region, err := notation.Parse(again)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/ops/shard"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // crossEntropy is the gradient of a pick of one class in each row, as Nx writes it, and what is made of that.
@@ -24,7 +24,7 @@ const crossEntropy = `(%1:s64[8,1], %2:f32[8,100]) {
 
 // TestDividedRows: where rows are divided, so is what is at an index in each of them, and no rank needs the indices of others.
 func TestDividedRows(t *testing.T) {
-	r, err := graph.Parse(crossEntropy)
+	r, err := notation.Parse(crossEntropy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestDividedRows(t *testing.T) {
 	}
 	for _, in := range p.Share.Region.Body {
 		if in.Op.IsCollective() || in.Op == ops.IndexedAdd {
-			t.Errorf("the program of a rank has %v in\n%s", in.Op, graph.Print(p.Share.Region))
+			t.Errorf("the program of a rank has %v in\n%s", in.Op, notation.Print(p.Share.Region))
 		}
 	}
 	if got := p.Share.Values[0]; len(got[0]) != 1 {

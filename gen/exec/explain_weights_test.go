@@ -7,7 +7,7 @@ import (
 
 	"nxvk/gen/exec/explain"
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // Weights of 8 and 4 bits, and how they become a matrix. The body of each is followed by the product.
@@ -52,7 +52,7 @@ func TestExplainWeights(t *testing.T) {
 			text = "(%1:bf16[1,4096], " + text +
 				"  %10:bf16[1,2048] = dot %1, %9 contract_left=[1] batch_left=[] contract_right=[0] batch_right=[]\n" +
 				"  give %10\n}\n"
-			region, err := graph.Parse(text)
+			region, err := notation.Parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +125,7 @@ func TestExplainDrawnWeights(t *testing.T) {
 		q := r.session()
 		for seed := range uint64(40) {
 			text, name := drawnWeight(rand.New(rand.NewPCG(seed, 48))), fmt.Sprint(seed)
-			region, err := graph.Parse(text)
+			region, err := notation.Parse(text)
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, text)
 			}

@@ -6,7 +6,7 @@ import (
 
 	"nxvk/gen/wire"
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // asking goes round as often as its third parameter says, and asks in each round. What it makes of the first parameter, the loop
@@ -44,7 +44,7 @@ const asking = `(%1:f32[300], %2:f32, %3:s32) {
 // TestLoopGetsFusions: a loop in the first run of a program goes on with fusions once it has had some rounds, and its results are those of a
 // run that begins with them.
 func TestLoopGetsFusions(t *testing.T) {
-	region, err := graph.Parse(asking)
+	region, err := notation.Parse(asking)
 	if err != nil {
 		t.Fatal(err)
 	}

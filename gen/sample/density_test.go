@@ -16,7 +16,7 @@ import (
 	"nxvk/gen/nuts"
 	"nxvk/gen/wire"
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // schools is the density of eight schools as Nx.Defn writes it, with its gradient.
@@ -92,7 +92,7 @@ func schoolsDensity(t testing.TB) *density {
 
 func parsed(t testing.TB, text string) *ops.Region {
 	t.Helper()
-	r, err := graph.Parse(text)
+	r, err := notation.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}

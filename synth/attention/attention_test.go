@@ -7,7 +7,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/attention"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/synth/lowering"
 	"nxvk/synth/synthtest"
 	"nxvk/test/fewtest"
@@ -35,7 +35,7 @@ func TestDrawn(t *testing.T) {
 			found := attention.Find(r, target)
 			one := indexOfAttention(found)
 			if one < 0 {
-				t.Errorf("%v, %d: nothing is found in\n%s", d, seed, graph.Print(r))
+				t.Errorf("%v, %d: nothing is found in\n%s", d, seed, notation.Print(r))
 				continue
 			}
 			if n := words(t, target, &found.Body[one]); n > mostWords {
@@ -87,7 +87,7 @@ func check(t *testing.T, seed uint64, g *synthtest.Attention, got, want synthtes
 	}
 	for i, w := range want.F {
 		if x := got.F[i]; !(math.Abs(x-w) <= bound) && !(math.IsNaN(x) && math.IsNaN(w)) {
-			t.Errorf("%v, %d: element %d is %v, want %v within %v, of\n%s", want.Typ.DType, seed, i, x, w, bound, graph.Print(g.Region()))
+			t.Errorf("%v, %d: element %d is %v, want %v within %v, of\n%s", want.Typ.DType, seed, i, x, w, bound, notation.Print(g.Region()))
 			return
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"nxvk/ops"
 	"nxvk/synth/attention"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/synth/synthtest"
 	"nxvk/test/fewtest"
 )
@@ -29,7 +29,7 @@ func TestFewQueries(t *testing.T) {
 			found := attention.Find(r, target)
 			one := indexOfAttention(found)
 			if one < 0 {
-				t.Errorf("%v, %d: nothing is found in\n%s", d, seed, graph.Print(r))
+				t.Errorf("%v, %d: nothing is found in\n%s", d, seed, notation.Print(r))
 				continue
 			}
 			if n := words(t, target, &found.Body[one]); n > mostWords {

@@ -10,7 +10,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth/attention"
 	"nxvk/synth/codegen"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/synth/lowering"
 	"nxvk/synth/spirv/spirvtest"
 	"nxvk/synth/synthtest"
@@ -36,7 +36,7 @@ func TestGradients(t *testing.T) {
 			found := attention.FindGradients(r, target)
 			one := indexOfAttention(found)
 			if one < 0 {
-				t.Errorf("%v, %d: nothing is found in\n%s", c.d, seed, graph.Print(r))
+				t.Errorf("%v, %d: nothing is found in\n%s", c.d, seed, notation.Print(r))
 				continue
 			}
 			if n := words(t, target, &found.Body[one]); n > mostWords {
@@ -64,7 +64,7 @@ func TestGradientsOfImpreciseDivision(t *testing.T) {
 			found := attention.FindGradients(r, &imprecise)
 			one := indexOfAttention(found)
 			if one < 0 {
-				t.Errorf("%v, %d: nothing is found in\n%s", c.d, seed, graph.Print(r))
+				t.Errorf("%v, %d: nothing is found in\n%s", c.d, seed, notation.Print(r))
 				continue
 			}
 			longest = max(longest, words(t, &imprecise, &found.Body[one]))
@@ -158,7 +158,7 @@ func compareGradients(t *testing.T, seed uint64, r *ops.Region, got, host, want 
 		bound := 4*error + 16*u*most
 		for i, w := range want[v].F {
 			if x := got[v].F[i]; math.IsNaN(x) != math.IsNaN(host[v].F[i]) || !math.IsNaN(x) && !(math.Abs(x-w) <= bound) {
-				t.Errorf("%v, %d: element %d of result %d is %v, want %v within %v, of\n%s", got[v].Typ, seed, i, v, x, w, bound, graph.Print(r))
+				t.Errorf("%v, %d: element %d of result %d is %v, want %v within %v, of\n%s", got[v].Typ, seed, i, v, x, w, bound, notation.Print(r))
 				return
 			}
 		}
@@ -243,10 +243,10 @@ func TestGradientsInOrder(t *testing.T) {
 	}
 	found := attention.FindGradients(r, synthtest.GPU)
 	if _, err := found.CheckProgram(); err != nil {
-		t.Errorf("%v, of\n%s", err, graph.Print(found))
+		t.Errorf("%v, of\n%s", err, notation.Print(found))
 	}
 	if indexOfAttention(found) >= 0 {
-		t.Errorf("found\n%s", graph.Print(found))
+		t.Errorf("found\n%s", notation.Print(found))
 	}
 }
 

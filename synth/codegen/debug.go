@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/synth/kernel"
 	"nxvk/synth/lowering"
 )
@@ -64,7 +64,7 @@ func VerifyHit(key string, k *lowering.Kernel, compile func() ([]uint32, error))
 // DumpGraph prints a region if NXVK_DUMP asks for graphs.
 func DumpGraph(what string, r *ops.Region) {
 	if dumpGraphs {
-		fmt.Fprintf(os.Stderr, "# %s\n%s", what, graph.Print(r))
+		fmt.Fprintf(os.Stderr, "# %s\n%s", what, notation.Print(r))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // String is the fusion as text: its operands, results and instructions.
@@ -20,7 +20,7 @@ func (u *Fusion) String() string {
 	}
 	b.WriteByte('\n')
 	for i := range u.Body {
-		fmt.Fprintf(&b, "  %s\n", graph.Line(&u.Body[i]))
+		fmt.Fprintf(&b, "  %s\n", notation.Line(&u.Body[i]))
 	}
 	return b.String()
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // Verify reports the first fault of fusions that are to carry out a graph, in order:
@@ -154,7 +154,7 @@ func (u *Fusion) lastLine() string {
 const longestLine = 300
 
 func line(in *ops.Instr) string {
-	s := graph.Line(in)
+	s := notation.Line(in)
 	if len(s) > longestLine {
 		s = s[:longestLine] + "…"
 	}

@@ -11,6 +11,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/synth/graph/notation"
 )
 
 // quantized are products of vectors and a weight, as they are written in Nx. M, K and N are sizes, P is K/2 and
@@ -97,9 +98,9 @@ func TestDequantize(t *testing.T) {
 			r := parsed(t, sized(text, typ, m, k, n))
 			q := Dequantize(r)
 			if _, err := q.CheckProgram(); err != nil {
-				t.Fatalf("%s: %v in\n%s", name, err, Print(q))
+				t.Fatalf("%s: %v in\n%s", name, err, notation.Print(q))
 			}
-			if out := Print(q); strings.Contains(out, "dot") || strings.Contains(out, "stack") && !strings.Contains(out, "slice") {
+			if out := notation.Print(q); strings.Contains(out, "dot") || strings.Contains(out, "stack") && !strings.Contains(out, "slice") {
 				t.Fatalf("%s: the region is\n%s", name, out)
 			}
 			var args []fallback.Value
@@ -165,7 +166,7 @@ func TestDequantizeRefuses(t *testing.T) {
 		"many vectors":   "(%1:f32[5,300], %2:s8[300,300]) {\n  %3:f32[300,300] = as_type %2\n" + strings.NewReplacer("M", "5", "N", "300").Replace(dot) + "  give %9\n}\n",
 	} {
 		if r := parsed(t, text); Dequantize(r) != r {
-			t.Errorf("%s becomes\n%s", name, Print(Dequantize(r)))
+			t.Errorf("%s becomes\n%s", name, notation.Print(Dequantize(r)))
 		}
 	}
 }

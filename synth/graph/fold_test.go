@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth/graph/notation"
 )
 
 // TestFold computes numbers of numbers, in the body of a loop, too, and nothing that depends on a parameter. A tensor of
@@ -50,11 +51,11 @@ func TestFold(t *testing.T) {
 	}
 	walk(folded)
 	if lit := folded.Body[2].Ins[1].Lit; lit == nil || folded.Body[2].Ins[0].Lit != nil {
-		t.Errorf("the product takes no number, the code is\n%s", Print(folded))
+		t.Errorf("the product takes no number, the code is\n%s", notation.Print(folded))
 	}
 	want := []ops.Op{ops.Constant, ops.Constant, ops.Multiply, ops.While, ops.Constant, ops.Constant, ops.Add, ops.Constant, ops.Iota, ops.LogicalAnd, ops.Iota, ops.LogicalAnd}
 	if calls != 4 || len(seen) != len(want) {
-		t.Fatalf("%d numbers are computed, the code is\n%s", calls, Print(folded))
+		t.Fatalf("%d numbers are computed, the code is\n%s", calls, notation.Print(folded))
 	}
 	for i := range want {
 		if seen[i] != want[i] {
@@ -62,7 +63,7 @@ func TestFold(t *testing.T) {
 		}
 	}
 	if n := len(folded.Body); folded.Body[n-3].Ins[1].Lit == nil || folded.Body[n-1].Ins[0].Lit != nil {
-		t.Errorf("a tensor of one number is not that number in\n%s", Print(folded))
+		t.Errorf("a tensor of one number is not that number in\n%s", notation.Print(folded))
 	}
 	if r.Body[0].Op != ops.Sqrt || Fold(folded, func(in *ops.Instr) ([]byte, error) { return in.Ins[0].Lit.Data, nil }) != folded {
 		t.Error("a region is changed that has been given, or folded twice")

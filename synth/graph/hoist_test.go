@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"nxvk/synth/graph/notation"
 )
 
 // cell is a loop as an LSTM has it: rounds multiply one place of a sequence, and the state, by two matrices each.
@@ -38,9 +40,9 @@ func TestHoist(t *testing.T) {
 	r := parsed(t, cell(0, 9, 1))
 	h := Hoist(r)
 	if _, err := h.CheckProgram(); err != nil {
-		t.Fatalf("%v in\n%s", err, Print(h))
+		t.Fatalf("%v in\n%s", err, notation.Print(h))
 	}
-	out := Print(h)
+	out := notation.Print(h)
 	if body := bodyOf(out); strings.Count(body, "dot") != 1 || strings.Count(out, "dot") != 3 || strings.Count(out, "concatenate") != 1 {
 		t.Errorf("it becomes\n%s", out)
 	}
@@ -61,10 +63,10 @@ func TestHoistOrders(t *testing.T) {
 		r := parsed(t, strings.NewReplacer(replaced...).Replace(text))
 		h := Hoist(r)
 		if _, err := h.CheckProgram(); err != nil {
-			t.Fatalf("%s: %v in\n%s", name, err, Print(h))
+			t.Fatalf("%s: %v in\n%s", name, err, notation.Print(h))
 		}
-		if body := bodyOf(Print(h)); strings.Count(body, "dot") != 1 {
-			t.Errorf("%s becomes\n%s", name, Print(h))
+		if body := bodyOf(notation.Print(h)); strings.Count(body, "dot") != 1 {
+			t.Errorf("%s becomes\n%s", name, notation.Print(h))
 		}
 		same(t, r, h)
 	}
@@ -87,10 +89,10 @@ func TestHoistRefuses(t *testing.T) {
 		r := parsed(t, c.text)
 		h := Hoist(r)
 		if _, err := h.CheckProgram(); err != nil {
-			t.Fatalf("%s: %v in\n%s", name, err, Print(h))
+			t.Fatalf("%s: %v in\n%s", name, err, notation.Print(h))
 		}
-		if n := strings.Count(bodyOf(Print(h)), "dot"); n != c.dots {
-			t.Errorf("%s: %d products in\n%s", name, n, Print(h))
+		if n := strings.Count(bodyOf(notation.Print(h)), "dot"); n != c.dots {
+			t.Errorf("%s: %d products in\n%s", name, n, notation.Print(h))
 		}
 		same(t, r, h)
 	}

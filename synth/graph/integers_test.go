@@ -10,6 +10,7 @@ import (
 	"nxvk/fallback"
 	"nxvk/ops"
 	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // TestIntegers: products of 32 bits read operands of 8 bits as they are, of any shape and layout, and give the same
@@ -39,17 +40,17 @@ func TestIntegers(t *testing.T) {
   give %%5
 }
 `, a, left, b, right, out, left, out, right, out, m, n, cl, cr)
-		r, err := graph.Parse(text)
+		r, err := notation.Parse(text)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
 		got := graph.Integers(r)
 		if _, err := got.CheckProgram(); err != nil {
-			t.Fatalf("seed %d: %v in\n%s", seed, err, graph.Print(got))
+			t.Fatalf("seed %d: %v in\n%s", seed, err, notation.Print(got))
 		}
-		reads := strings.Contains(graph.Print(got), "dot %1, %2 ")
+		reads := strings.Contains(notation.Print(got), "dot %1, %2 ")
 		if want := a == b && a != "s16"; reads != want {
-			t.Errorf("seed %d: reads %s and %s as they are is %v in\n%s", seed, a, b, reads, graph.Print(got))
+			t.Errorf("seed %d: reads %s and %s as they are is %v in\n%s", seed, a, b, reads, notation.Print(got))
 		}
 		if reads {
 			narrow++
@@ -63,7 +64,7 @@ func TestIntegers(t *testing.T) {
 			args = append(args, v)
 		}
 		if before, after := eval(t, r, args), eval(t, got, args); !bytes.Equal(before, after) {
-			t.Errorf("seed %d: other bits of\n%s", seed, graph.Print(got))
+			t.Errorf("seed %d: other bits of\n%s", seed, notation.Print(got))
 		}
 	}
 	if narrow < 20 {

@@ -11,6 +11,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/synth/graph/notation"
 )
 
 // picking is a drawn tensor, along one axis of which indices pick one element of each row.
@@ -103,13 +104,13 @@ func TestCompare(t *testing.T) {
 			r := parsed(t, text)
 			c := Compare(r)
 			if _, err := c.CheckProgram(); err != nil {
-				t.Fatalf("%s: %v in\n%s", name, err, Print(c))
+				t.Fatalf("%s: %v in\n%s", name, err, notation.Print(c))
 			}
-			if out := Print(c); Print(r) != text || strings.Contains(out, "gather %3") || strings.Contains(out, "along %3") || strings.Contains(out, "indexed_add") {
-				t.Fatalf("%s: the region is\n%sand was\n%s", name, out, Print(r))
+			if out := notation.Print(c); notation.Print(r) != text || strings.Contains(out, "gather %3") || strings.Contains(out, "along %3") || strings.Contains(out, "indexed_add") {
+				t.Fatalf("%s: the region is\n%sand was\n%s", name, out, notation.Print(r))
 			}
-			if sums := strings.Contains(Print(c), "= sum"); sums != (name == "sum") {
-				t.Errorf("%s: the region is\n%s", name, Print(c))
+			if sums := strings.Contains(notation.Print(c), "= sum"); sums != (name == "sum") {
+				t.Errorf("%s: the region is\n%s", name, notation.Print(c))
 			}
 			for _, beyond := range []bool{false, true} {
 				sameElements(t, rnd, name, r, c, p.shape[p.axis], beyond)
@@ -139,7 +140,7 @@ func sameElements(t *testing.T, rnd *rand.Rand, name string, r, c *ops.Region, n
 	case (wantErr != nil) != beyond || (err != nil) != beyond:
 		t.Errorf("%s: the errors are %v and %v", name, wantErr, err)
 	case !beyond && !bytes.Equal(got[0].Data, want[0].Data):
-		t.Errorf("%s: %x, want %x, in\n%s", name, got[0].Data, want[0].Data, Print(c))
+		t.Errorf("%s: %x, want %x, in\n%s", name, got[0].Data, want[0].Data, notation.Print(c))
 	}
 }
 
@@ -166,9 +167,9 @@ func TestPickBelow(t *testing.T) {
 			r := parsed(t, strings.ReplaceAll(head+m.body, "T", typ))
 			c := Compare(r)
 			if _, err := c.CheckProgram(); err != nil {
-				t.Fatalf("%s: %v in\n%s", name, err, Print(c))
+				t.Fatalf("%s: %v in\n%s", name, err, notation.Print(c))
 			}
-			if out := Print(c); !strings.Contains(out, m.has) || strings.Contains(out, m.lacks) {
+			if out := notation.Print(c); !strings.Contains(out, m.has) || strings.Contains(out, m.lacks) {
 				t.Errorf("%s: the region is\n%s", name, out)
 			}
 			for _, beyond := range []bool{false, true} {
@@ -215,7 +216,7 @@ func TestCompareRefuses(t *testing.T) {
 `,
 	} {
 		if r := parsed(t, text); Compare(r) != r {
-			t.Errorf("%s becomes\n%s", name, Print(Compare(r)))
+			t.Errorf("%s becomes\n%s", name, notation.Print(Compare(r)))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/synth/graph/notation"
 )
 
 // grower makes random code of what the rules look for: views of views, numbers
@@ -199,7 +200,7 @@ func carry(t *testing.T, r *ops.Region, vs map[ops.ID][]byte) [][]byte {
 		out := in.Outs[0]
 		types[out.ID], vs[out.ID] = out.Type, make([]byte, out.Type.Bytes())
 		if err := fallback.Run(in, args, []fallback.Value{{Type: out.Type, Data: vs[out.ID]}}); err != nil {
-			t.Fatalf("%s: %v", Line(in), err)
+			t.Fatalf("%s: %v", notation.Line(in), err)
 		}
 	}
 	var out [][]byte
@@ -227,7 +228,7 @@ func TestRandom(t *testing.T) {
 			less[name] += len(r.Body) - len(s.Body)
 			for i, got := range carry(t, s, inputs(r, seed)) {
 				if !bytes.Equal(got, want[i]) {
-					t.Fatalf("seed %d, %s, value %%%d: got %x, want %x, of\n%sin\n%s", seed, name, r.Values[i].ID, got, want[i], Print(s), Print(r))
+					t.Fatalf("seed %d, %s, value %%%d: got %x, want %x, of\n%sin\n%s", seed, name, r.Values[i].ID, got, want[i], notation.Print(s), notation.Print(r))
 				}
 			}
 		}
@@ -244,7 +245,7 @@ func TestRandom(t *testing.T) {
 func TestOff(t *testing.T) {
 	r := grow(1, 40)
 	s := Simplify(r, Options{Off: func(string) bool { return true }, Eval: onHost})
-	if Print(s) != Print(r) {
-		t.Errorf("got\n%s\nwant\n%s", Print(s), Print(r))
+	if notation.Print(s) != notation.Print(r) {
+		t.Errorf("got\n%s\nwant\n%s", notation.Print(s), notation.Print(r))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/synth/graph/notation"
 )
 
 var update = flag.Bool("update", false, "write testdata")
@@ -33,7 +34,7 @@ func checked(t *testing.T, r *ops.Region, o Options) *ops.Region {
 	o.After = func(p *Pass, r *ops.Region) {
 		got, err := r.CheckProgram()
 		if err != nil {
-			t.Fatalf("after %s: %v in\n%s", p.Name, err, Print(r))
+			t.Fatalf("after %s: %v in\n%s", p.Name, err, notation.Print(r))
 		}
 		for i := range want {
 			if !got[i].Equal(want[i]) {
@@ -64,21 +65,21 @@ func TestTexts(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, want, _ := strings.Cut(string(b), arrow)
-			r, err := Parse(before)
+			r, err := notation.Parse(before)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if before != Print(r) {
-				t.Errorf("%s is not what Print gives:\n%s", path, Print(r))
+			if before != notation.Print(r) {
+				t.Errorf("%s is not what Print gives:\n%s", path, notation.Print(r))
 			}
-			got := Print(checked(t, r, Options{Eval: onHost}))
+			got := notation.Print(checked(t, r, Options{Eval: onHost}))
 			for range 10 {
-				if again := Print(Simplify(r, Options{Eval: onHost})); again != got {
+				if again := notation.Print(Simplify(r, Options{Eval: onHost})); again != got {
 					t.Fatalf("another result the next time:\n%s", again)
 				}
 			}
-			if Print(r) != before {
-				t.Errorf("the code that was given has changed:\n%s", Print(r))
+			if notation.Print(r) != before {
+				t.Errorf("the code that was given has changed:\n%s", notation.Print(r))
 			}
 			if *update {
 				if err := os.WriteFile(path, []byte(before+arrow+got), 0o644); err != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth/graph/notation"
 )
 
 // halves is what Nx.Random does with its bits.
@@ -71,13 +72,13 @@ func TestSink(t *testing.T) {
 			r := parsed(t, c.text)
 			s := Sink(r)
 			if _, err := s.CheckProgram(); err != nil {
-				t.Fatalf("%v in\n%s", err, Print(s))
+				t.Fatalf("%v in\n%s", err, notation.Print(s))
 			}
-			if Print(r) != c.text {
-				t.Errorf("the region that was given is another one:\n%s", Print(r))
+			if notation.Print(r) != c.text {
+				t.Errorf("the region that was given is another one:\n%s", notation.Print(r))
 			}
 			if last := s.Body[len(s.Body)-1].Op == ops.Concatenate; len(s.Body) != c.body || last != c.last {
-				t.Errorf("%d instructions, want %d, in\n%s", len(s.Body), c.body, Print(s))
+				t.Errorf("%d instructions, want %d, in\n%s", len(s.Body), c.body, notation.Print(s))
 			}
 			same(t, r, s)
 		})

@@ -10,6 +10,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/synth/graph/notation"
 )
 
 func always(*ops.Instr, []ops.Type) bool { return true }
@@ -87,9 +88,9 @@ func TestSplit(t *testing.T) {
 `, text(types[0]), text(types[1]), m, n, first, second))
 		s := Split(r, always)
 		if _, err := s.CheckProgram(); err != nil {
-			t.Fatalf("%v in\n%s", err, Print(s))
+			t.Fatalf("%v in\n%s", err, notation.Print(s))
 		}
-		if text := Print(s); strings.Count(text, " dot ") != 2 {
+		if text := notation.Print(s); strings.Count(text, " dot ") != 2 {
 			t.Fatalf("it becomes\n%s", text)
 		}
 		got, a, b := evaluated(t, s, args[:]...), numbers(args[0]), numbers(args[1])
@@ -141,7 +142,7 @@ func TestSplitWidened(t *testing.T) {
 }
 `)
 	s := Split(r, always)
-	if text := Print(s); strings.Count(text, " dot ") != 1 || !strings.Contains(text, "dot %1, %2") {
+	if text := notation.Print(s); strings.Count(text, " dot ") != 1 || !strings.Contains(text, "dot %1, %2") {
 		t.Errorf("it becomes\n%s", text)
 	}
 	same(t, r, s)
@@ -153,7 +154,7 @@ func TestSplitRefuses(t *testing.T) {
 	for _, c := range [][3]string{{"f32", "f32", "f32"}, {"bf16", "bf16", "f32"}, {"f32", "bf16", "bf16"}, {"f32", "f16", "f32"}, {"f64", "bf16", "f64"}} {
 		text := fmt.Sprintf("(%%1:%s[3,2], %%2:%s[2,4]) {\n"+product, c[0], c[1], c[2])
 		if r := parsed(t, text); Split(r, always) != r {
-			t.Errorf("it becomes\n%s", Print(Split(r, always)))
+			t.Errorf("it becomes\n%s", notation.Print(Split(r, always)))
 		}
 	}
 	r := parsed(t, fmt.Sprintf("(%%1:f32[3,2], %%2:bf16[2,4]) {\n"+product, "f32"))

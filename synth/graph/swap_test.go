@@ -3,6 +3,8 @@ package graph
 import (
 	"strings"
 	"testing"
+
+	"nxvk/synth/graph/notation"
 )
 
 // TestSwap: a transposed product is a product of the operands in the other order, also in the body of a loop.
@@ -37,9 +39,9 @@ func TestSwap(t *testing.T) {
 		r := parsed(t, text)
 		s := Swap(r)
 		if _, err := s.CheckProgram(); err != nil {
-			t.Fatalf("%s: %v in\n%s", name, err, Print(s))
+			t.Fatalf("%s: %v in\n%s", name, err, notation.Print(s))
 		}
-		if out := Print(s); strings.Contains(out, "transpose") || strings.Count(out, "dot") != 1 || Print(r) != text {
+		if out := notation.Print(s); strings.Contains(out, "transpose") || strings.Count(out, "dot") != 1 || notation.Print(r) != text {
 			t.Errorf("%s becomes\n%s", name, out)
 		}
 		same(t, r, s)
@@ -55,7 +57,7 @@ func TestSwapRefuses(t *testing.T) {
 		product + "  %4:f32[4,3,2] = transpose %3 axes=[2,1,0]\n  give %4\n}\n",
 	} {
 		if r := parsed(t, text); Swap(r) != r {
-			t.Errorf("it becomes\n%s", Print(Swap(r)))
+			t.Errorf("it becomes\n%s", notation.Print(Swap(r)))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth/graph/notation"
 )
 
 // TestUnpad: products of a padded value read the value, and give what they gave. Integers show that, as their sums have
@@ -61,10 +62,10 @@ func TestUnpad(t *testing.T) {
 		r := parsed(t, text)
 		s := Unpad(r)
 		if _, err := s.CheckProgram(); err != nil {
-			t.Fatalf("%v in\n%s", err, Print(s))
+			t.Fatalf("%v in\n%s", err, notation.Print(s))
 		}
-		if Print(r) != text || strings.Contains(Print(s), "pad %1") {
-			t.Fatalf("%sbecomes\n%s", text, Print(s))
+		if notation.Print(r) != text || strings.Contains(notation.Print(s), "pad %1") {
+			t.Fatalf("%sbecomes\n%s", text, notation.Print(s))
 		}
 		same(t, r, s)
 	}
@@ -82,7 +83,7 @@ func TestUnpadSlice(t *testing.T) {
 }
 `)
 	u := Unpad(r)
-	if text := Print(u); strings.Contains(text, "put_slice") || !strings.Contains(text, "config=[0,0,0,1,0,0,0,0,0]") {
+	if text := notation.Print(u); strings.Contains(text, "put_slice") || !strings.Contains(text, "config=[0,0,0,1,0,0,0,0,0]") {
 		t.Errorf("it becomes\n%s", text)
 	}
 	same(t, r, u)
@@ -111,7 +112,7 @@ func TestUnpadRefuses(t *testing.T) {
 		r := parsed(t, fmt.Sprintf("(%%1:f32[%s], %%2:f32[300,2]) {\n  %%3:f32[%s] = pad %%1, %s\n  %%4:f32[%s,2] = dot %%3, %%2 contract_left=[1] batch_left=[] contract_right=[0] batch_right=[]\n  give %s\n}\n",
 			c[0], c[1], c[2], rows, c[3]))
 		if u := Unpad(r); u != r {
-			t.Errorf("%s becomes\n%s", name, Print(u))
+			t.Errorf("%s becomes\n%s", name, notation.Print(u))
 		}
 	}
 	r := parsed(t, `(%1:f32[300,300], %2:f32[301,400]) {
@@ -121,7 +122,7 @@ func TestUnpadRefuses(t *testing.T) {
 }
 `)
 	if u := Unpad(r); u != r {
-		t.Errorf("a value beside a larger one becomes\n%s", Print(u))
+		t.Errorf("a value beside a larger one becomes\n%s", notation.Print(u))
 	}
 	r = parsed(t, `(%1:f32[2,300,300], %2:f32[3,300,2]) {
   %3:f32[3,300,300] = pad %1, f32(0) config=[0,1,0,0,0,0,0,0,0]
@@ -130,6 +131,6 @@ func TestUnpadRefuses(t *testing.T) {
 }
 `)
 	if u := Unpad(r); u != r {
-		t.Errorf("a padded batch becomes\n%s", Print(u))
+		t.Errorf("a padded batch becomes\n%s", notation.Print(u))
 	}
 }

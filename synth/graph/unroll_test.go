@@ -9,6 +9,7 @@ import (
 
 	"nxvk/fallback"
 	"nxvk/ops"
+	"nxvk/synth/graph/notation"
 )
 
 // threefry is the loop of Nx.Random: rounds of rotations, whose amounts and keys
@@ -67,7 +68,7 @@ const open = `(%1:s32, %2:f32[3]) {
 
 func parsed(t *testing.T, text string) *ops.Region {
 	t.Helper()
-	r, err := Parse(text)
+	r, err := notation.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,15 +86,15 @@ func TestUnroll(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := parsed(t, c.text)
-			before := Print(r)
+			before := notation.Print(r)
 			u := Unroll(r, onHost)
 			if _, err := u.CheckProgram(); err != nil {
-				t.Fatalf("%v in\n%s", err, Print(u))
+				t.Fatalf("%v in\n%s", err, notation.Print(u))
 			}
 			if got := loops(u); got != c.loops || len(u.Body) != c.body {
-				t.Errorf("%d loops and %d instructions, want %d and %d, in\n%s", got, len(u.Body), c.loops, c.body, Print(u))
+				t.Errorf("%d loops and %d instructions, want %d and %d, in\n%s", got, len(u.Body), c.loops, c.body, notation.Print(u))
 			}
-			if Print(r) != before {
+			if notation.Print(r) != before {
 				t.Error("the region that was given is another one")
 			}
 			same(t, r, u)
@@ -181,7 +182,7 @@ func TestUnrollRefuses(t *testing.T) {
 			r := parsed(t, fill(c.start, c.end, c.work))
 			u := Unroll(r, onHost)
 			if got := loops(u); got != c.loops {
-				t.Errorf("%d loops, want %d, in\n%s", got, c.loops, Print(u))
+				t.Errorf("%d loops, want %d, in\n%s", got, c.loops, notation.Print(u))
 			}
 			if c.name != "endless" {
 				same(t, r, u)

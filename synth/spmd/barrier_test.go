@@ -5,12 +5,12 @@ import (
 
 	"nxvk/ops"
 	"nxvk/ops/shard"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // TestBarrier: each result of a barrier is divided as its operand is, and nothing is exchanged for that.
 func TestBarrier(t *testing.T) {
-	r, err := graph.Parse(`(%1:f32[8,4], %2:f32[6]) {
+	r, err := notation.Parse(`(%1:f32[8,4], %2:f32[6]) {
   %3:f32[8,4], %4:f32[6] = optimization_barrier %1, %2
   %5:f32[8,4] = sin %3
   give %5, %4
@@ -32,6 +32,6 @@ func TestBarrier(t *testing.T) {
 	}
 	b := got.Region.Body[0]
 	if b.Op != ops.OptimizationBarrier || !b.Outs[0].Type.Shape.Equal(ops.Shape{4, 4}) || !b.Outs[1].Type.Shape.Equal(ops.Shape{6}) {
-		t.Errorf("got %v", graph.Line(&b))
+		t.Errorf("got %v", notation.Line(&b))
 	}
 }

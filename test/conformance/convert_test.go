@@ -7,7 +7,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/test/draw"
 )
 
@@ -87,7 +87,7 @@ func convertible(t *testing.T, from, to ops.DType) instr {
 // All numbers of bf16 become the same ones of f32. All upper halves of f32, with lower ones at their ends, are stored without
 // these, and every NaN is stored as one: those of memory and those of sums, also where a sum is rounded in the middle of a kernel.
 func TestBF16(t *testing.T) {
-	p, err := graph.Parse(`(%1:f32[262144], %2:bf16[65536], %3:f32) {
+	p, err := notation.Parse(`(%1:f32[262144], %2:bf16[65536], %3:f32) {
   %4:f32[65536] = as_type %2
   %5:bf16[262144] = as_type %1
   %6:f32[262144] = add %1, %3

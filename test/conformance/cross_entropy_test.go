@@ -11,7 +11,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/test/draw"
 )
 
@@ -49,7 +49,7 @@ func crossEntropy(t *testing.T, batch, length, classes int) *ops.Region {
 `
 	sizes := strings.NewReplacer("[B", fmt.Sprintf("[%d", batch), ",L", fmt.Sprintf(",%d", length), ",K", fmt.Sprintf(",%d", length-1),
 		",V", fmt.Sprintf(",%d", classes), "[N", fmt.Sprintf("[%d", batch*(length-1)))
-	r, err := graph.Parse(sizes.Replace(text))
+	r, err := notation.Parse(sizes.Replace(text))
 	if err != nil {
 		t.Fatal(err)
 	}

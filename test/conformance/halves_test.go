@@ -8,7 +8,7 @@ import (
 
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/test/draw"
 )
 
@@ -16,7 +16,7 @@ import (
 func halves(t *testing.T, d ops.DType, rows, n int) *ops.Region {
 	t.Helper()
 	part, whole := fmt.Sprintf("%v[%d,%d]", d, rows, n), fmt.Sprintf("%v[%d,%d]", d, 3*rows, n)
-	r, err := graph.Parse(fmt.Sprintf(`(%%1:%[1]s, %%2:%[1]s) {
+	r, err := notation.Parse(fmt.Sprintf(`(%%1:%[1]s, %%2:%[1]s) {
   %%3:%[1]s = add %%1, %%2
   %%4:%[1]s = max %%1, %%2
   %%5:%[1]s = multiply %%3, %%4

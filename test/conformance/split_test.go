@@ -10,7 +10,7 @@ import (
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/synth/dot"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/test/draw"
 )
 
@@ -42,7 +42,7 @@ func TestSplit(t *testing.T) {
 		for seed := range seedCount(4, 40) {
 			rnd := rand.New(rand.NewPCG(seed, 12))
 			text, depths := layer(rnd)
-			p, err := graph.Parse(text)
+			p, err := notation.Parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +132,7 @@ func TestSplitTrajectory(t *testing.T) {
 	dot.SplitAlways = true
 	defer func() { dot.SplitAlways = false }()
 	modes(t, func(t *testing.T, d, host *exectest.Driver, _ bool) {
-		p, err := graph.Parse(step)
+		p, err := notation.Parse(step)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"nxvk/gen/exec/exectest"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/test/draw"
 )
 
@@ -57,7 +57,7 @@ var weightPrograms = []string{
 func TestWeights(t *testing.T) {
 	modes(t, func(t *testing.T, d, host *exectest.Driver, _ bool) {
 		for i, text := range weightPrograms {
-			p, err := graph.Parse(text)
+			p, err := notation.Parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestIntegerProducts(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 32))
 			from := []string{"s8", "u8"}[seed%2]
 			m, k, n := 1+rnd.IntN(70), 1+rnd.IntN(300), 1+rnd.IntN(70)
-			p, err := graph.Parse(fmt.Sprintf(`(%%1:%s[%d,%d], %%2:%s[%d,%d], %%3:s32[1,%d]) {
+			p, err := notation.Parse(fmt.Sprintf(`(%%1:%s[%d,%d], %%2:%s[%d,%d], %%3:s32[1,%d]) {
   %%4:s32[%d,%d] = as_type %%1
   %%5:s32[%d,%d] = as_type %%2
   %%6:s32[%d,%d] = dot %%4, %%5 contract_left=[1] batch_left=[] contract_right=[1] batch_right=[]

@@ -14,6 +14,7 @@ import (
 	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // Part is a part of a program that is carried out at once: a fusion, or an
@@ -195,7 +196,7 @@ func (x *explainer) step(s *program.Step) (Part, *synth.Plan, error) {
 		list = s.Fusion.Body
 	}
 	for i := range list {
-		part.Instructions = append(part.Instructions, graph.Line(&list[i].Instr))
+		part.Instructions = append(part.Instructions, notation.Line(&list[i].Instr))
 		if len(list[i].Outs) > 0 {
 			for why, n := range x.waits[list[i].Outs[0].ID] {
 				part.Waits[why] += n

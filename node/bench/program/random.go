@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"nxvk/ops"
-	text "nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // uniformText is the program of Nx.Random.uniform for a vector of ALL numbers,
@@ -19,7 +19,7 @@ var uniformText string
 // Uniform is Nx.Random.uniform for a vector of twice half numbers.
 func Uniform(half int) *ops.Region {
 	sizes := strings.NewReplacer("ALL", strconv.Itoa(2*half), "HALF", strconv.Itoa(half))
-	r, err := text.Parse(sizes.Replace(uniformText))
+	r, err := notation.Parse(sizes.Replace(uniformText))
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

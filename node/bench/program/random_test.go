@@ -6,7 +6,7 @@ import (
 	"nxvk/fallback"
 	"nxvk/ops"
 	"nxvk/synth"
-	text "nxvk/synth/graph"
+	passes "nxvk/synth/graph"
 )
 
 // onHost computes a scalar of literals, as the executor does.
@@ -21,7 +21,7 @@ func onHost(in *ops.Instr) ([]byte, error) {
 
 // All numbers come out of one kernel, which computes every word of random bits once.
 func TestUniformIsOneKernel(t *testing.T) {
-	r := text.Sink(text.Unroll(Uniform(1<<20), onHost))
+	r := passes.Sink(passes.Unroll(Uniform(1<<20), onHost))
 	if _, err := r.CheckProgram(); err != nil {
 		t.Fatal(err)
 	}

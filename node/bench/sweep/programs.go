@@ -8,7 +8,7 @@ import (
 
 	"nxvk/fallback/dense"
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 )
 
 // readPrograms reads cases that are written by hand, as Read describes them.
@@ -19,7 +19,7 @@ func readPrograms(in io.Reader) (cases []Case, err error) {
 		if strings.TrimSpace(text.String()) == "" {
 			return nil
 		}
-		r, err := graph.Parse(text.String())
+		r, err := notation.Parse(text.String())
 		if err != nil {
 			return fmt.Errorf("program %q: %w", title, err)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"nxvk/ops"
-	"nxvk/synth/graph"
+	"nxvk/synth/graph/notation"
 	"nxvk/test/fewtest"
 )
 
@@ -32,7 +32,7 @@ func TestDraw(t *testing.T) {
 		if seed < 10 {
 			n := Draw(seed, Size(seed%3), 12)
 			a, b := m.Data(), n.Data()
-			if graph.Print(p) != graph.Print(n.Program()) || len(a) != len(b) || !bytes.Equal(bytes.Join(a, nil), bytes.Join(b, nil)) {
+			if notation.Print(p) != notation.Print(n.Program()) || len(a) != len(b) || !bytes.Equal(bytes.Join(a, nil), bytes.Join(b, nil)) {
 				t.Fatalf("seed %d draws something else the next time", seed)
 			}
 		}
