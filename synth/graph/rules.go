@@ -35,6 +35,7 @@ var rules = []rule{
 	{"negate of negate", "integers wrap, so that each has one opposite and one complement", undone},
 	{"result type", "arithmetic in floats converts its operands to the type of its result", resultType},
 	{"power of two", "the product with the inverse of a power of two, a normal number, rounds as the quotient", byPowerOfTwo},
+	{"reduction of one", "one integer is its sum, product and extremum, and one truth value tells whether any and all are true", reductionOfOne},
 	{"neutral", "x + 0, x - 0, x * 1, x / 1, x | 0, x ^ 0, x & -1, x << 0 and x >> 0 are x, of integers", neutral},
 }
 

@@ -162,3 +162,20 @@ func byPowerOfTwo(w *work, in *ops.Instr) bool {
 	inverse.Type.Shape = in.Ins[1].Lit.Type.Shape
 	return become(in, ops.Multiply, []ops.Operand{in.Ins[0], {Lit: inverse}})
 }
+
+// reductionOfOne replaces a reduction of axes that have one place each by a reshape.
+func reductionOfOne(w *work, in *ops.Instr) bool {
+	if in.Op.Info().Kind != ops.Reduce || in.Ins[0].Lit != nil {
+		return false
+	}
+	from, to := w.typeOf(in.Ins[0]), in.Outs[0].Type
+	if from.Size() != to.Size() || to.Size() == 0 || from.DType != to.DType || !whole(to.DType) {
+		return false
+	}
+	if in.Op == ops.Any || in.Op == ops.All {
+		if m := w.producer(in.Ins[0]); m == nil || m.Op.Info().Result != ops.BoolType {
+			return false
+		}
+	}
+	return become(in, ops.Reshape, slices.Clone(in.Ins))
+}
