@@ -100,6 +100,9 @@ func (f *finder) try(i int) bool {
 		return false
 	}
 	before := f.upstream(weights.ID)
+	if !slices.ContainsFunc(before, func(k int) bool { return f.body[k].Op == ops.Exp }) {
+		return false // most products have no softmax before them
+	}
 	for _, k := range before {
 		if in := &f.body[k]; in.Op != ops.Dot || in.Outs[0].Type.Size() != f.types[weights.ID].Size() {
 			continue
