@@ -83,12 +83,14 @@ func TestLoopUpdatesInPlace(t *testing.T) {
 }
 
 // TestUpdatesOfAnything: random loops of updates, in which values that are updated are read
-// again, carried on, swapped or captured, give on a device what they give on the host.
+// again, carried on, swapped or captured, give on a device what they give on the host, also where the host interprets
+// the kernels of a processor, and updates in place.
 func TestUpdatesOfAnything(t *testing.T) {
+	inPlace := uint64(0)
 	for seed := range uint64(12) {
 		p := updatesProgram(rand.New(rand.NewPCG(seed, 15)))
 		var want [][]float32
-		rigs(t, func(r *rig) {
+		test := func(r *rig) {
 			q := r.session()
 			r.Define(q, "updates", p)
 			for k := range updated {
@@ -119,7 +121,19 @@ func TestUpdatesOfAnything(t *testing.T) {
 				}
 				r.Built()
 			}
+		}
+		rigs(t, test)
+		t.Run("interpreted", func(t *testing.T) {
+			warmingUp(t, -1, func(r, _ *rig) {
+				test(r)
+				if c := r.exec.Counters(); c.Dispatches == 0 {
+					inPlace += c.InPlace
+				}
+			})
 		})
+	}
+	if inPlace == 0 && !t.Failed() {
+		t.Error("kernels that the host interprets update nothing in place")
 	}
 }
 

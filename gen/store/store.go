@@ -92,6 +92,9 @@ func (m *Storage) Take(b *Budget, n int64) error {
 	return nil
 }
 
+// OwnsHost reports whether a budget pays for Host: it is neither lent nor that of a literal.
+func (m *Storage) OwnsHost() bool { return m.budget != nil }
+
 // HostOf takes the memory on the host over from another storage, which is left without.
 func (m *Storage) HostOf(from *Storage) {
 	m.Host, m.Release, m.budget, m.taken = from.Host, from.Release, from.budget, from.taken

@@ -123,6 +123,39 @@ func (u updated) of(p *kernels.Plan, i int) *store.Storage {
 	return nil
 }
 
+// onHost are the operands that the host may update where they are: those that the host alone has, and those in memory that
+// it shares with a device which has no work with them.
+func (u updated) onHost() updated {
+	for k, m := range u {
+		if m != nil && !hostUpdates(m) {
+			u[k] = nil
+		}
+	}
+	return u
+}
+
+func hostUpdates(m *store.Storage) bool {
+	if m.Dev == nil {
+		return m.OwnsHost() && m.Release == nil
+	}
+	d := m.Dev.Writable()
+	return len(d) > 0 && len(m.Host) > 0 && &d[0] == &m.Host[0]
+}
+
+// takeHost gives results of a plan the memory of the operands that it updates, and tells of which updates, a bit each.
+func (u updated) takeHost(p *kernels.Plan, outs []*store.Storage) (taken uint64) {
+	for k, m := range u {
+		if m == nil {
+			continue
+		}
+		out := outs[p.InPlace[k].Result]
+		out.HostOf(m)
+		out.Dev, m.Dev = m.Dev, nil
+		taken |= 1 << k
+	}
+	return taken
+}
+
 // updates finds the operands that a plan updates in place. The list is valid until the next call.
 func (dp *Dispatcher[Q]) updates(q Q, w *placement.Work, p *kernels.Plan) updated {
 	if len(p.InPlace) == 0 {

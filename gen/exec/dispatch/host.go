@@ -19,7 +19,7 @@ func (dp *Dispatcher[Q]) runOnHost(q Q, w *placement.Work) (wait queue.Wait, err
 			return dp.cfg.Transfers.ReadBack(q, m, w.Types[i])
 		}
 	}
-	mems, wait, err := dp.hostResults(q, w, false)
+	mems, wait, err := dp.hostResults(q, w, false, none)
 	if wait != 0 || err != nil {
 		return wait, err
 	}
@@ -65,17 +65,25 @@ func hostValues(w *placement.Work, mems []*store.Storage) (args, outs []fallback
 }
 
 // hostResults takes memory for the results of work that the host computes. With share, a device that is a
-// processor finds large results where the host writes them.
-func (dp *Dispatcher[Q]) hostResults(q Q, w *placement.Work, share bool) (mems []*store.Storage, wait queue.Wait, err error) {
+// processor finds large results where the host writes them. Those that have memory get an empty storage.
+func (dp *Dispatcher[Q]) hostResults(q Q, w *placement.Work, share bool, have func(i int) bool) (mems []*store.Storage, wait queue.Wait, err error) {
 	total := int64(0)
-	for _, r := range w.In.Outs {
-		total += int64(r.Type.Bytes())
+	for i, r := range w.In.Outs {
+		if !have(i) {
+			total += int64(r.Type.Bytes())
+		}
 	}
 	if wait, err := dp.cfg.Memory.Reserve(q, total); wait != 0 || err != nil {
 		return nil, wait, err
 	}
-	for _, r := range w.In.Outs {
+	for i, r := range w.In.Outs {
 		var m *store.Storage
+		if have(i) {
+			m = &store.Storage{}
+			m.Retain()
+			mems = append(mems, m)
+			continue
+		}
 		if share {
 			m = dp.shared(q, r.Type.Bytes())
 		}
@@ -89,6 +97,9 @@ func (dp *Dispatcher[Q]) hostResults(q Q, w *placement.Work, share bool) (mems [
 	}
 	return mems, 0, nil
 }
+
+// none says that no result has memory.
+func none(int) bool { return false }
 
 // littleLimit is how many elements a fusion touches at most that the host interprets as one kernel. With more elements
 // its instructions are as quick.
@@ -106,12 +117,12 @@ func (dp *Dispatcher[Q]) Little(q Q, w *placement.Work) (wait queue.Wait, done b
 		return 0, false, nil
 	}
 	w.SettleLiterals()
-	mems, wait, err := dp.hostResults(q, w, false)
+	mems, wait, err := dp.hostResults(q, w, false, none)
 	if wait != 0 || err != nil {
 		return wait, false, nil
 	}
 	defer store.DropAll(mems)
-	steps, cost, err := dp.hostSteps(w, p, mems, nil, nil)
+	steps, cost, err := dp.hostSteps(w, p, mems, nil, nil, 0)
 	if err == nil {
 		err = sched.Caught(func() error { return runSteps(nil, steps) })
 	}

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 
@@ -25,7 +26,8 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		}
 		return wait, err
 	}
-	outs, wait, err := dp.hostResults(q, w, true)
+	updated := dp.updates(q, w, p).onHost()
+	outs, wait, err := dp.hostResults(q, w, true, func(i int) bool { return updated.of(p, i) != nil })
 	defer store.DropAll(outs)
 	switch {
 	case wire.KindOf(err) == wire.OutOfMemory:
@@ -39,7 +41,9 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		return dp.runOnDevice(q, w, p) // the same
 	}
 	words := checkWords(p)
-	steps, cost, err := dp.hostSteps(w, p, outs, temps, words)
+	taken := updated.takeHost(p, outs)
+	dp.cfg.Counts.InPlace += uint64(bits.OnesCount64(taken))
+	steps, cost, err := dp.hostSteps(w, p, outs, temps, words, taken)
 	if err != nil {
 		return 0, err
 	}
@@ -110,11 +114,16 @@ func (dp *Dispatcher[Q]) hostTemps(p *kernels.Plan) (temps []*store.Storage, err
 	return temps, nil
 }
 
-// hostSteps makes the steps of a plan ready for the host, and tells what they cost there.
-func (dp *Dispatcher[Q]) hostSteps(w *placement.Work, p *kernels.Plan, outs, temps []*store.Storage, words [][]byte) (steps []hostStep, cost float64, err error) {
+// hostSteps makes the steps of a plan ready for the host, and tells what they cost there. The copies of the updates in taken,
+// a bit each, are left out.
+func (dp *Dispatcher[Q]) hostSteps(w *placement.Work, p *kernels.Plan, outs, temps []*store.Storage, words [][]byte, taken uint64) (steps []hostStep, cost float64, err error) {
 	steps = make([]hostStep, len(p.Steps))
 	for i := range p.Steps {
 		s := &p.Steps[i]
+		if u := p.CopyOf(i); u >= 0 && taken>>u&1 != 0 {
+			steps[i] = hostStep{k: p.Kernels[i], covered: true}
+			continue
+		}
 		push, err := dp.pushed(w, s)
 		if err != nil {
 			return nil, 0, err
@@ -137,7 +146,7 @@ type hostStep struct {
 	k       *kernels.Kernel
 	does    *synth.Typed   // by a routine of package fallback
 	routine *synth.Routine // by that of the step
-	covered bool           // the step before has carried it out
+	covered bool           // nothing is left of it: the step before has carried it out, or it is the copy of an update in place
 	buffers [][]byte
 	push    []byte
 	grid    [3]uint32

@@ -44,7 +44,7 @@ func (dp *Dispatcher[Q]) standIn(q Q, w *placement.Work, p *kernels.Plan) (wait 
 	if wait, err := dp.bring(q, w); wait != 0 || err != nil {
 		return wait, err
 	}
-	mems, wait, err := dp.hostResults(q, w, true)
+	mems, wait, err := dp.hostResults(q, w, true, none)
 	if wait != 0 || err != nil {
 		return wait, err
 	}
