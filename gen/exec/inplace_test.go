@@ -2,11 +2,13 @@ package exec
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"nxvk/ops"
+	"nxvk/synth/graph/notation"
 )
 
 // cacheLoop is a program that runs a loop on a tensor of n rows of width elements: round i puts
@@ -183,4 +185,61 @@ func updatesProgram(r *rand.Rand) *ops.Region {
 			{Params: state(51), Values: uses(55), Body: []ops.Instr{op(ops.Less, res(55, u8), ref(54), word(4))}},
 			{Params: state(101), Values: append(uses(vals[len(vals)-1], pick(), pick()), ref(count)), Body: body},
 		}}}}
+}
+
+// TestLongUpdate: a kernel that takes long on the host, and updates a tensor in place there, is not begun again on the device once it
+// is compiled.
+func TestLongUpdate(t *testing.T) {
+	const rows, width = 16, 1 << 17
+	text := fmt.Sprintf(`(%%1:f32[%[1]d,%[2]d], %%2:s32) {
+  %%5:f32[%[1]d,%[2]d], %%6:s32 = while %%1, s32(0) condition(%%10:f32[%[1]d,%[2]d], %%11:s32) {
+    %%12:u8 = less %%11, %%2
+    give %%12
+  } body(%%20:f32[%[1]d,%[2]d], %%21:s32) {
+    %%22:s32 = add %%21, s32(1)
+    %%23:f32 = as_type %%22
+    %%24:f32[1,%[2]d] = iota axis=-1
+    %%25:f32[1,%[2]d] = multiply %%24, %%23
+    %%26:f32[1,%[2]d] = sin %%25
+    %%27:f32[1,%[2]d] = exp %%26
+    %%28:f32[1,%[2]d] = tanh %%27
+    %%29:f32[%[1]d,%[2]d] = put_slice %%20, %%28, %%21, s32(0) starts=[]
+    give %%29, %%22
+  }
+  give %%5
+}
+`, rows, width)
+	region, err := notation.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inPlace := uint64(0)
+	warmingUp(t, -1, func(r, plain *rig) {
+		var want []float32
+		for _, x := range []*rig{plain, r} {
+			q := x.session()
+			x.Define(q, "long", region)
+			for run := range 4 {
+				x.Do(q, ops.Constant, 1, f32(rows, width), nil, scalar(-1))
+				x.run(q, "long", []ops.Result{res(2, f32(rows, width))}, ref(1), word(rows))
+				got, err := x.Read(q, 2, 0, rows*width)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want == nil {
+					want = got
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("run %d gives something else", run)
+				}
+				if run != 1 { // kernels of the fusions are compiled while these run
+					x.Built()
+				}
+			}
+		}
+		inPlace += r.exec.Counters().InPlace
+	})
+	if inPlace == 0 && !t.Failed() {
+		t.Error("nothing is updated in place")
+	}
 }

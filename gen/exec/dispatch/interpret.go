@@ -26,23 +26,16 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		}
 		return wait, err
 	}
-	updated := dp.updates(q, w, p).onHost()
-	outs, wait, err := dp.hostResults(q, w, true, func(i int) bool { return updated.of(p, i) != nil })
+	outs, temps, taken, wait, err := dp.hostMemory(q, w, p)
 	defer store.DropAll(outs)
+	defer store.DropAll(temps)
 	switch {
 	case wire.KindOf(err) == wire.OutOfMemory:
 		return dp.runOnDevice(q, w, p) // which may have some
 	case wait != 0 || err != nil:
 		return wait, err
 	}
-	temps, err := dp.hostTemps(p)
-	defer store.DropAll(temps)
-	if err != nil {
-		return dp.runOnDevice(q, w, p) // the same
-	}
 	words := checkWords(p)
-	taken := updated.takeHost(p, outs)
-	dp.cfg.Counts.InPlace += uint64(bits.OnesCount64(taken))
 	steps, cost, err := dp.hostSteps(w, p, outs, temps, words, taken)
 	if err != nil {
 		return 0, err
@@ -72,7 +65,11 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		dp.cfg.Jobs.Start(q, w, hostjob.WorkKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
 			return sched.Caught(func() error { return timed(&took, func() error { return runSteps(by, steps) }) })
 		}, give)
-		dp.cfg.Kernels.Overtake(p, dp.cfg.Jobs.Overtaken(q))
+		overtaken := dp.cfg.Jobs.Overtaken(q)
+		if taken != 0 {
+			overtaken = func() {} // the device has no operand to begin with
+		}
+		dp.cfg.Kernels.Overtake(p, overtaken)
 		return queue.ForHost, nil
 	}
 	dp.cfg.Turns.Charge(int(cost) >> 12)
@@ -99,6 +96,22 @@ func checkWords(p *kernels.Plan) [][]byte {
 		words[i] = make([]byte, 8)
 	}
 	return words
+}
+
+// hostMemory takes memory for the results and temporaries of a plan, also where it returns an error. Results of the updates in
+// taken, a bit each, have that of the operands.
+func (dp *Dispatcher[Q]) hostMemory(q Q, w *placement.Work, p *kernels.Plan) (outs, temps []*store.Storage, taken uint64, wait queue.Wait, err error) {
+	updated := dp.updates(q, w, p).onHost()
+	outs, wait, err = dp.hostResults(q, w, true, func(i int) bool { return updated.of(p, i) != nil })
+	if wait != 0 || err != nil {
+		return outs, nil, 0, wait, err
+	}
+	if temps, err = dp.hostTemps(p); err != nil {
+		return outs, temps, 0, 0, &wire.Fault{Kind: wire.OutOfMemory, Err: err}
+	}
+	taken = updated.takeHost(p, outs)
+	dp.cfg.Counts.InPlace += uint64(bits.OnesCount64(taken))
+	return outs, temps, taken, 0, nil
 }
 
 // hostTemps makes memory for the temporaries of a plan, also where it returns an error.
