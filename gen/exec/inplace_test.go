@@ -88,7 +88,7 @@ func TestLoopUpdatesInPlace(t *testing.T) {
 // again, carried on, swapped or captured, give on a device what they give on the host, also where the host interprets
 // the kernels of a processor, and updates in place.
 func TestUpdatesOfAnything(t *testing.T) {
-	inPlace := uint64(0)
+	interpreted, inPlace := 0, uint64(0)
 	for seed := range uint64(12) {
 		p := updatesProgram(rand.New(rand.NewPCG(seed, 15)))
 		var want [][]float32
@@ -129,12 +129,13 @@ func TestUpdatesOfAnything(t *testing.T) {
 			warmingUp(t, -1, func(r, _ *rig) {
 				test(r)
 				if c := r.exec.Counters(); c.Dispatches == 0 {
+					interpreted++
 					inPlace += c.InPlace
 				}
 			})
 		})
 	}
-	if inPlace == 0 && !t.Failed() {
+	if interpreted > 0 && inPlace == 0 && !t.Failed() {
 		t.Error("kernels that the host interprets update nothing in place")
 	}
 }
