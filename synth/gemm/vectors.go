@@ -31,11 +31,11 @@ const (
 	wideUnroll  = 4  // of k, in flight
 
 	// One vector has a kernel with at most a workgroup for each multiprocessor, unless the results are too many; see single.
-	singleBlocks  = 16   // at most
-	singleGroups  = 48   // at least: with fewer, k is shared out
-	singleThreads = 1024 // where the workgroups are fewManyGroups or less
-	fewManyGroups = 80
-	singleSteps   = 8 // of k that a slot adds, at least, where a workgroup has so many
+	singleBlocks    = 16   // at most
+	singleGroups    = 48   // at least: with fewer, k is shared out
+	singleThreads   = 1024 // of few workgroups; others have as many as those of several vectors
+	fewSingleGroups = 80
+	singleSteps     = 8 // of k that a slot of so many invocations adds, at least
 
 	// fillGroups is how many workgroups keep a device busy.
 	fillGroups = 264
@@ -134,9 +134,9 @@ func (p *Problem) wideShares(t *Target) int {
 }
 
 // single is how a product of one vector has one workgroup for each multiprocessor at most: two would have to share its
-// registers. Rows of the matrix are whole blocks, and sums of f32, which bounds the number of kernels. Of 15 products on an H200 with cold caches,
-// from 768 x 3072 to 14336 x 4096, this takes 0.62 to 1.03 of the time of k shared out or of more workgroups. It is not for
-// large matrices of which each workgroup would read 32 bytes of a row.
+// registers. Rows of the matrix are whole blocks, and sums are of f32, which bounds the number of kernels. Of 15 products on an
+// H200 with cold caches, from 768 x 3072 to 14336 x 4096, this takes 0.62 to 1.03 of the time of k shared out or of more
+// workgroups. It is not for large matrices of which each workgroup would read 32 bytes of a row.
 func (p *Problem) single(t *Target) (blocks, threads int, ok bool) {
 	if t.CPU || p.Type != ops.F32 || p.N > 1 || p.vectorsLie(true)&alignedA == 0 || p.short(t) {
 		return 0, 0, false
@@ -151,11 +151,11 @@ func (p *Problem) single(t *Target) (blocks, threads int, ok bool) {
 		blocks *= 2 // 64 bytes of a row
 	}
 	threads = wideBlocks * p.slots(t)
-	steps := func(blocks int) int { return p.K * blocks / singleThreads } // of a slot of so many invocations
-	if wider := 2 * blocks; wider <= singleBlocks && groups(wider) >= singleGroups && steps(wider) >= singleSteps && p.room(t) && p.bytes() > oneKernelBytes {
-		return wider, singleThreads, true
-	}
-	if groups(blocks) <= fewManyGroups && steps(blocks) >= singleSteps && p.room(t) {
+	many := func(blocks int) bool { return p.K*blocks >= singleSteps*singleThreads && p.room(t) } // invocations have enough to do
+	switch wider := 2 * blocks; {
+	case p.bytes() > oneKernelBytes && wider <= singleBlocks && groups(wider) >= singleGroups && many(wider):
+		blocks, threads = wider, singleThreads
+	case groups(blocks) <= fewSingleGroups && many(blocks):
 		threads = singleThreads
 	}
 	return blocks, threads, groups(blocks) >= singleGroups && (blocks > leastBlocks || p.bytes() <= oneKernelBytes)

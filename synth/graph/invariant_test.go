@@ -83,21 +83,26 @@ func TestInvariant(t *testing.T) {
 	same(t, r, moved)
 }
 
-// TestInvariantState: a constant of the state is made once.
-func TestInvariantState(t *testing.T) {
-	r := parsed(t, `(%1:f32[4]) {
+// inRounds is a loop of three rounds of some instructions, of which %30 counts the rounds and %31 is the state.
+func inRounds(body string) string {
+	return `(%1:f32[4]) {
   %10:s32, %11:f32[4] = while s32(0), %1 condition(%20:s32, %21:f32[4]) {
     %25:u8 = less %20, s32(3)
     give %25
   } body(%30:s32, %31:f32[4]) {
     %40:s32 = add %30, s32(1)
-    %41:f32[4] = iota axis=-1
-    %42:f32[4] = negate %41
-    give %40, %42
-  }
+` + body + `  }
   give %11
 }
-`)
+`
+}
+
+// TestInvariantState: a constant of the state is made once.
+func TestInvariantState(t *testing.T) {
+	r := parsed(t, inRounds(`    %41:f32[4] = iota axis=-1
+    %42:f32[4] = negate %41
+    give %40, %42
+`))
 	moved := Invariant(r)
 	if body := bodyOf(notation.Print(moved)); strings.Contains(body, "iota") || strings.Contains(body, "negate") {
 		t.Errorf("it becomes\n%s", notation.Print(moved))
@@ -108,44 +113,25 @@ func TestInvariantState(t *testing.T) {
 // TestInvariantStays: nothing leaves a loop that varies, is quickly computed, or is much to keep.
 func TestInvariantStays(t *testing.T) {
 	for name, replaced := range map[string][]string{
-		"the state":        {"sin %42", "sin %46", "%43:f32[4]", "%43:f32[4,4]"},
+		"the state":        {"sin %42", "sin %46"},
 		"quickly computed": {"sin %42", "negate %42"},
 	} {
-		text := strings.NewReplacer(replaced...).Replace(`(%1:f32[4]) {
-  %10:s32, %11:f32[4] = while s32(0), %1 condition(%20:s32, %21:f32[4]) {
-    %25:u8 = less %20, s32(3)
-    give %25
-  } body(%30:s32, %31:f32[4]) {
-    %40:s32 = add %30, s32(1)
-    %42:f32[4] = iota axis=-1
+		text := strings.NewReplacer(replaced...).Replace(inRounds(`    %42:f32[4] = iota axis=-1
     %46:f32[4] = add %31, %42
     %43:f32[4] = sin %42
     %44:f32[4] = add %46, %43
     give %40, %44
-  }
-  give %11
-}
-`)
-		text = strings.ReplaceAll(text, "f32[4,4]", "f32[4]")
+`))
 		r := parsed(t, text)
 		if moved := Invariant(r); moved != r {
 			t.Errorf("%s leaves the loop:\n%s", name, notation.Print(moved))
 		}
 	}
-	large := strings.NewReplacer("f32[4]", "f32[2097152]").Replace(`(%1:f32[4]) {
-  %10:s32, %11:f32[4] = while s32(0), %1 condition(%20:s32, %21:f32[4]) {
-    %25:u8 = less %20, s32(3)
-    give %25
-  } body(%30:s32, %31:f32[4]) {
-    %40:s32 = add %30, s32(1)
-    %42:f32[4] = iota axis=-1
+	large := strings.NewReplacer("f32[4]", "f32[2097152]").Replace(inRounds(`    %42:f32[4] = iota axis=-1
     %43:f32[4] = sin %42
     %44:f32[4] = add %31, %43
     give %40, %44
-  }
-  give %11
-}
-`)
+`))
 	if r := parsed(t, large); Invariant(r) != r {
 		t.Error("a function of two million elements leaves the loop")
 	}

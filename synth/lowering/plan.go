@@ -141,6 +141,12 @@ func (p *Plan) CopyOf(step int) int {
 	return -1
 }
 
+// LeftOut reports whether a step is a copy of one of the updates in taken, a bit each.
+func (p *Plan) LeftOut(step int, taken uint64) bool {
+	u := p.CopyOf(step)
+	return u >= 0 && taken>>u&1 != 0
+}
+
 // Without is the plan where results have taken the memory of the operands that some updates in place concern.
 func (p *Plan) Without(taken func(update int) bool) *Plan {
 	q := *p

@@ -57,7 +57,7 @@ func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (w
 	if measured {
 		rec.observer = f.Observe()
 	}
-	dp.cfg.Counts.InPlace += uint64(rec.takeOver(updated))
+	rec.taken = dp.takeOver(updated, p, outs, false)
 	return dp.record(q, rec)
 }
 
@@ -134,6 +134,7 @@ func (u updated) onHost() updated {
 	return u
 }
 
+// hostUpdates reports whether the host may update an operand where it is.
 func hostUpdates(m *store.Storage) bool {
 	if m.Dev == nil {
 		return m.OwnsHost() && m.Release == nil
@@ -142,16 +143,20 @@ func hostUpdates(m *store.Storage) bool {
 	return len(d) > 0 && len(m.Host) > 0 && &d[0] == &m.Host[0]
 }
 
-// takeHost gives results of a plan the memory of the operands that it updates, and tells of which updates, a bit each.
-func (u updated) takeHost(p *kernels.Plan, outs []*store.Storage) (taken uint64) {
-	for k, m := range u {
+// takeOver gives results the memory of the operands that a plan updates: on the device, and with host there, too. It tells of
+// which updates, a bit each; their copies are left out.
+func (dp *Dispatcher[Q]) takeOver(list updated, p *kernels.Plan, outs []*store.Storage, host bool) (taken uint64) {
+	for k, m := range list {
 		if m == nil {
 			continue
 		}
 		out := outs[p.InPlace[k].Result]
-		out.HostOf(m)
 		out.Dev, m.Dev = m.Dev, nil
+		if host {
+			out.HostOf(m)
+		}
 		taken |= 1 << k
+		dp.cfg.Counts.InPlace++
 	}
 	return taken
 }

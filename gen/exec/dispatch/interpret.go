@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"math/bits"
 	"slices"
 	"time"
 
@@ -109,9 +108,7 @@ func (dp *Dispatcher[Q]) hostMemory(q Q, w *placement.Work, p *kernels.Plan) (ou
 	if temps, err = dp.hostTemps(p); err != nil {
 		return outs, temps, 0, 0, &wire.Fault{Kind: wire.OutOfMemory, Err: err}
 	}
-	taken = updated.takeHost(p, outs)
-	dp.cfg.Counts.InPlace += uint64(bits.OnesCount64(taken))
-	return outs, temps, taken, 0, nil
+	return outs, temps, dp.takeOver(updated, p, outs, true), 0, nil
 }
 
 // hostTemps makes memory for the temporaries of a plan, also where it returns an error.
@@ -133,7 +130,7 @@ func (dp *Dispatcher[Q]) hostSteps(w *placement.Work, p *kernels.Plan, outs, tem
 	steps = make([]hostStep, len(p.Steps))
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if u := p.CopyOf(i); u >= 0 && taken>>u&1 != 0 {
+		if p.LeftOut(i, taken) {
 			steps[i] = hostStep{k: p.Kernels[i], covered: true}
 			continue
 		}

@@ -54,7 +54,7 @@ type recording struct {
 func (dp *Dispatcher[Q]) record(q Q, rec recording) (wait queue.Wait, err error) {
 	f, p, w := rec.feed, rec.plan, rec.work
 	for first := rec.next; rec.next < len(p.Steps); rec.next++ {
-		if u := p.CopyOf(rec.next); u >= 0 && rec.taken>>u&1 != 0 {
+		if p.LeftOut(rec.next, rec.taken) {
 			continue
 		}
 		if taken := rec.next - first; taken > 0 && taken%queue.Look == 0 {
@@ -166,19 +166,4 @@ func (dp *Dispatcher[Q]) pushed(w *placement.Work, s *synth.Step) ([]byte, error
 		}
 	}
 	return dp.push[len(s.Push)-len(target.Push(s)):], nil
-}
-
-// takeOver gives results the memory of the operands that the plan of a recording updates, and
-// leaves out the copies. It counts them.
-func (rec *recording) takeOver(list updated) (n int) {
-	for i, m := range list {
-		if m == nil {
-			continue
-		}
-		out := rec.outs[rec.plan.InPlace[i].Result]
-		out.Dev, m.Dev = m.Dev, nil
-		rec.taken |= 1 << i
-		n++
-	}
-	return n
 }
