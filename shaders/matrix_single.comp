@@ -14,14 +14,6 @@
 // are loaded into registers while the present ones are multiplied, then take their place
 // between two barriers.
 
-#define MULTIPLY_SLICE                                                           \
-    [[unroll]] for (uint k = 0; k < TILE_K; k += MK) {                           \
-        MatrixA fa[FM];                                                          \
-        MatrixB fb[FN];                                                          \
-        FRAGMENTS(fa, fb, 0, k, 0, k)                                            \
-        MULTIPLY(fa, fb)                                                         \
-    }
-
 #define STEP                                                                     \
     LOAD_A(next_a, 0, false, true)                                               \
     LOAD_B(next_b, 0, false, true)                                               \

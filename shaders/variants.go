@@ -37,6 +37,7 @@ var convolutions = []struct{ tile, suffix, define string }{
 var matrices = []struct{ source, suffix, define string }{
 	{"single", "bf16", "BF16"}, {"single", "f16", "F16"}, {"single", "s8", "S8"}, {"single", "u8", "U8"},
 	{"double", "bf16", "BF16"}, {"double", "f16", "F16"}, {"double", "s8", "S8"}, {"double", "u8", "U8"},
+	{"sliced", "bf16", "BF16"}, {"sliced", "f16", "F16"}, {"sliced", "s8", "S8"}, {"sliced", "u8", "U8"},
 }
 
 // vectors are the kernels that also load narrower types than that of their sums, by address.

@@ -7,6 +7,8 @@
 // its own, so the bits of a result depend on the device; on one device they follow from
 // the shape of the product alone.
 //
+// Where the subgroups are SLICED, each has a part of the k of all sums of the workgroup: it moves slices of its own.
+//
 // Memory is read in vectors of 16 bytes. Rows that do not begin at such a vector (ALIGNED)
 // are read as two neighbours, of which the elements are shifted into place. Nothing is read
 // beyond the vector that has the last element of an operand.
@@ -65,13 +67,26 @@ layout(constant_id = 11) const uint B_ACROSS = 0; // 0: B is contiguous in n, 1:
 const uint GATHERED = 0, CHANNELS_FIRST = 0;
 #endif
 
+#if defined(SLICED)
+layout(constant_id = 12) const uint WARPS_K = 8; // subgroups along k, a workgroup
+#define WARP 0
+#define MOVER gl_SubgroupInvocationID
+#define OWN(at) (gl_SubgroupID * (SIZE_A + SIZE_B) + (at))
+#else
+const uint WARPS_K = 1;
+#define WARP gl_SubgroupID
+#define MOVER gl_LocalInvocationIndex
+#define OWN(at) (at)
+#endif
+
 #include "memory.glsl"
 #include "order.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 16) restrict readonly buffer InWords { uvec4 v[]; };
 
 const uint THREADS = gl_WorkGroupSize.x;
-const uint SUBGROUP = THREADS / (WARPS_M * WARPS_N);
+const uint SUBGROUP = THREADS / (WARPS_M * WARPS_N * WARPS_K);
+const uint MOVERS = THREADS / WARPS_K; // invocations that move a slice
 const uint TILE_M = MM * FM * WARPS_M;
 const uint TILE_N = MN * FN * WARPS_N;
 
@@ -133,18 +148,18 @@ const uint SIZE_B = PITCH_B * (B_ACROSS == 1 ? TILE_N : SLICE_B);
 const uint SLICES = BUFFERS * (SIZE_A + SIZE_B);
 const uint LEAVE_ROW = FN * MN / 4 + 1;
 const uint LEAVE = WARPS_M * WARPS_N * MM * LEAVE_ROW;
-shared uvec4 slices[SLICES > LEAVE ? SLICES : LEAVE];
+shared uvec4 slices[WARPS_K * (SLICES > LEAVE ? SLICES : LEAVE)];
 
-const uint COUNT_A = TILE_M * SLICE_A / E / THREADS; // vectors an invocation moves
-const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
+const uint COUNT_A = TILE_M * SLICE_A / E / MOVERS; // vectors an invocation moves
+const uint COUNT_B = TILE_N * SLICE_B / E / MOVERS;
 
 #define MatrixA coopmat<OT, gl_ScopeSubgroup, MM, MK, gl_MatrixUseA>
 #define MatrixB coopmat<OT, gl_ScopeSubgroup, MK, MN, gl_MatrixUseB>
 #define Sums coopmat<AT, gl_ScopeSubgroup, MM, MN, gl_MatrixUseAccumulator>
 
 #define MATRIX_LOCALS                                                            \
-    const uint tid = gl_LocalInvocationIndex;                                    \
-    const uint warp = gl_SubgroupID, invocation = gl_SubgroupInvocationID;       \
+    const uint tid = MOVER;                                                      \
+    const uint warp = WARP;                                                      \
     const uint share = gl_WorkGroupID.z + p.first;                               \
     /* the first share of k is the short one */                                  \
     const uint after = ((p.k + p.chunk - 1) / p.chunk - 1 - share) * p.chunk;    \
@@ -176,7 +191,7 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
 #define MATRIX_BEGIN(pad)                                                        \
     PLACE_BEGIN(int(k_begin) - (pad) + int(GATHERED == 1 ? minor_a : minor_b))   \
     [[unroll]] for (uint i = 0; i < COUNT_A; i++) {                              \
-        const uint major = major_a + i * (THREADS / per_a);                      \
+        const uint major = major_a + i * (MOVERS / per_a);                       \
         const uint x = m0 + (A_ACROSS == 0 ? major : minor_a);                   \
         const uint m = min(x, A_ACROSS == 1 && ALIGNED_A ? (p.m - 1) / E * E : p.m - 1); \
         const int k = int(k_begin) - (pad) + int(A_ACROSS == 0 ? minor_a : major); \
@@ -186,7 +201,7 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
                                 : (base + k * int(p.lda) + int(m)) / UNIT_A;     \
     }                                                                            \
     [[unroll]] for (uint i = 0; i < COUNT_B; i++) {                              \
-        const uint major = major_b + i * (THREADS / per_b);                      \
+        const uint major = major_b + i * (MOVERS / per_b);                       \
         const uint x = n0 + (B_ACROSS == 1 ? major : minor_b);                   \
         const uint n = min(x, B_ACROSS == 0 && ALIGNED_B ? (p.n - 1) / E * E : p.n - 1); \
         const int k = int(k_begin) - (pad) + int(B_ACROSS == 1 ? minor_b : major); \
@@ -201,38 +216,38 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
 #define LOAD_A(to, k, guard, more)                                               \
     [[unroll]] for (uint i = 0; i < COUNT_A; i++) {                              \
         to[i] = fetch_a(at_a[i] + (GATHERED == 1 ? PLACE_AT : 0), (k) + int(A_ACROSS == 0 ? minor_a               \
-                        : major_a + i * (THREADS / per_a)), guard);              \
+                        : major_a + i * (MOVERS / per_a)), guard);               \
         if (GATHERED != 1) at_a[i] += (more) ? step_a : 0;                       \
     }
 #define LOAD_B(to, k, guard, more)                                               \
     [[unroll]] for (uint i = 0; i < COUNT_B; i++) {                              \
         to[i] = fetch_b(at_b[i] + (GATHERED == 2 ? PLACE_AT : 0), (k) + int(B_ACROSS == 1 ? minor_b               \
-                        : major_b + i * (THREADS / per_b)), guard);              \
+                        : major_b + i * (MOVERS / per_b)), guard);               \
         if (GATHERED != 2) at_b[i] += (more) ? step_b : 0;                       \
     }
 
 // STORE_A and STORE_B put a slice into a buffer of shared memory.
 #define STORE_A(buffer, from)                                                    \
     [[unroll]] for (uint i = 0; i < COUNT_A; i++)                                \
-        slices[(buffer) * SIZE_A + to_a + i * (THREADS / per_a) * PITCH_A] = from[i];
+        slices[OWN((buffer) * SIZE_A + to_a + i * (MOVERS / per_a) * PITCH_A)] = from[i];
 #define STORE_B(buffer, from)                                                    \
     [[unroll]] for (uint i = 0; i < COUNT_B; i++)                                \
-        slices[BUFFERS * SIZE_A + (buffer) * SIZE_B + to_b + i * (THREADS / per_b) * PITCH_B] = from[i];
+        slices[OWN(BUFFERS * SIZE_A + (buffer) * SIZE_B + to_b + i * (MOVERS / per_b) * PITCH_B)] = from[i];
 
 // FRAGMENTS loads the matrices of a subgroup whose k begins at k_a and k_b of slices.
 #define FRAGMENTS(fa, fb, buffer_a, k_a, buffer_b, k_b)                          \
     [[unroll]] for (uint i = 0; i < FM; i++) {                                   \
         const uint m = row + i * MM;                                             \
         if (A_ACROSS == 0)                                                       \
-            coopMatLoad(fa[i], slices, (buffer_a) * SIZE_A + m * PITCH_A + (k_a) / E, PITCH_A, \
+            coopMatLoad(fa[i], slices, OWN((buffer_a) * SIZE_A + m * PITCH_A + (k_a) / E), PITCH_A, \
                         gl_CooperativeMatrixLayoutRowMajor);                     \
         else                                                                     \
-            coopMatLoad(fa[i], slices, (buffer_a) * SIZE_A + (k_a) * PITCH_A + m / E, PITCH_A, \
+            coopMatLoad(fa[i], slices, OWN((buffer_a) * SIZE_A + (k_a) * PITCH_A + m / E), PITCH_A, \
                         gl_CooperativeMatrixLayoutColumnMajor);                  \
     }                                                                            \
     [[unroll]] for (uint j = 0; j < FN; j++) {                                   \
         const uint n = col + j * MN;                                             \
-        const uint base = BUFFERS * SIZE_A + (buffer_b) * SIZE_B;                \
+        const uint base = OWN(BUFFERS * SIZE_A + (buffer_b) * SIZE_B);           \
         if (B_ACROSS == 0)                                                       \
             coopMatLoad(fb[j], slices, base + (k_b) * PITCH_B + n / E, PITCH_B,  \
                         gl_CooperativeMatrixLayoutRowMajor);                     \
@@ -246,6 +261,15 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
         [[unroll]] for (uint i = 0; i < FM; i++)                                 \
             sum[i * FN + j] = coopMatMulAdd(fa[i], fb[j], sum[i * FN + j]);
 
+// MULTIPLY_SLICE multiplies a slice in the first buffer.
+#define MULTIPLY_SLICE                                                           \
+    [[unroll]] for (uint k = 0; k < TILE_K; k += MK) {                           \
+        MatrixA fa[FM];                                                          \
+        MatrixB fb[FN];                                                          \
+        FRAGMENTS(fa, fb, 0, k, 0, k)                                            \
+        MULTIPLY(fa, fb)                                                         \
+    }
+
 // MATRIX_END writes the sums, a row of matrices of each subgroup at a time, so that the code
 // that stores, and whatever has come into its place (see memory.glsl), is there once.
 // Chunks of k follow each other in c. Where it is the rest of the tiles whose k is shared, a chunk has
@@ -256,17 +280,39 @@ const uint COUNT_B = TILE_N * SLICE_B / E / THREADS;
     [[unroll]] for (uint i = 0; i < FM; i++) {                                   \
         barrier();                                                               \
         [[unroll]] for (uint j = 0; j < FN; j++)                                 \
-            coopMatStore(sum[i * FN + j], slices, warp * MM * LEAVE_ROW + j * MN / 4, LEAVE_ROW, \
+            coopMatStore(sum[i * FN + j], slices, gl_SubgroupID * MM * LEAVE_ROW + j * MN / 4, LEAVE_ROW, \
                          gl_CooperativeMatrixLayoutRowMajor);                    \
         barrier();                                                               \
-        leave(warp * MM * LEAVE_ROW, invocation, m0 + row + i * MM, n0 + col, z, base, pitch); \
+        JOIN                                                                     \
+        leave(warp * MM * LEAVE_ROW, LEAVER, m0 + row + i * MM, n0 + col, z, base, pitch); \
     }
 
 #if defined(F32)
 #define RESULTS(v) uintBitsToFloat(v)
+#define BITS(v) floatBitsToUint(v)
 #else
 #define RESULTS(v) (v)
+#define BITS(v) (v)
 #endif
+
+// JOIN adds up the sums of the subgroups along k, in their order.
+#if defined(SLICED)
+#define LEAVER gl_LocalInvocationIndex
+#define JOIN join_sums(); barrier();
+void join_sums() {
+    const uint vectors = FN * MN / 4;
+    for (uint e = gl_LocalInvocationIndex; e < MM * vectors; e += THREADS) {
+        const uint at = e / vectors * LEAVE_ROW + e % vectors;
+        TV v = RESULTS(slices[at]);
+        [[unroll]] for (uint s = 1; s < WARPS_K; s++) v += RESULTS(slices[s * MM * LEAVE_ROW + at]);
+        slices[at] = BITS(v);
+    }
+}
+#else
+#define LEAVER gl_SubgroupInvocationID
+#define JOIN
+#endif
+const uint LEAVERS = SUBGROUP * WARPS_K; // invocations that store a row of matrices
 
 // place_of is where result (m, n) of matrix z lies.
 uint place_of(const uint m, const uint n, const uint z, const uint base, const uint pitch) {
@@ -337,11 +383,11 @@ void leave(const uint from, const uint invocation, const uint m0, const uint n0,
         r.reciprocal = 1.0 / float(r.vectors);
         const uint all = MM * (ALIGNED_C ? WIDTH / 4 : r.vectors);
         if (FOURS) {
-            [[dont_unroll]] for (uint first = invocation; first < all; first += 4 * SUBGROUP) {
+            [[dont_unroll]] for (uint first = invocation; first < all; first += 4 * LEAVERS) {
                 Leaving l;
                 l.any = false;
                 [[unroll]] for (uint k = 0; k < 4; k++) {
-                    const uint e = first + k * SUBGROUP < all ? first + k * SUBGROUP : first;
+                    const uint e = first + k * LEAVERS < all ? first + k * LEAVERS : first;
                     uint at;
                     TV v;
                     l.inside[k] = leaving(e, r, from, m0, n0, z, base, pitch, at, v);
@@ -352,14 +398,14 @@ void leave(const uint from, const uint invocation, const uint m0, const uint n0,
                 put_leaving(l);
             }
         } else {
-            [[dont_unroll]] for (uint e = invocation; e < all; e += SUBGROUP) {
+            [[dont_unroll]] for (uint e = invocation; e < all; e += LEAVERS) {
                 uint at;
                 TV v;
                 if (leaving(e, r, from, m0, n0, z, base, pitch, at, v)) put_vec(at, v);
             }
         }
         if (ALIGNED_C) return;
-        [[dont_unroll]] for (uint e = invocation; e < MM * 8; e += SUBGROUP) {
+        [[dont_unroll]] for (uint e = invocation; e < MM * 8; e += LEAVERS) {
             const uint m = m0 + e / 8, length = r.end - r.first, begin = place_of(m, n0 + r.first, z, base, pitch);
             const uint head = min(before(begin), length);
             const bool last = e % 8 >= 4;

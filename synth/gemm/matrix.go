@@ -17,18 +17,24 @@ type Matrix struct {
 }
 
 // MatrixTile is a configuration of the kernels for matrix hardware: see
-// shaders/lib/matrix.glsl. A workgroup holds WarpsM × WarpsN subgroups, each of which sums
-// FM × FN matrices, in steps of TileK.
+// shaders/lib/matrix.glsl. A workgroup holds WarpsM × WarpsN × WarpsK subgroups, each of which sums
+// FM × FN matrices, in steps of TileK. Those along k have the same results.
 type MatrixTile struct {
-	Double                        bool // two buffers of shared memory, aligned operands only
-	FM, FN, WarpsM, WarpsN, TileK int
+	Double                                bool // two buffers of shared memory
+	FM, FN, WarpsM, WarpsN, WarpsK, TileK int
 }
+
+// sliced reports whether subgroups share out k: shaders/matrix_sliced.comp.
+func (c MatrixTile) sliced() bool { return c.WarpsK > 1 }
 
 // String names the tile by its size, for matrices of 16×16 sums, and that of a subgroup.
 func (c MatrixTile) String() string {
 	kind := "single"
-	if c.Double {
+	switch {
+	case c.Double:
 		kind = "double"
+	case c.sliced():
+		kind = fmt.Sprintf("sliced by %d", c.WarpsK)
 	}
 	return fmt.Sprintf("%s %dx%dx%d %dx%d", kind, 16*c.FM*c.WarpsM, 16*c.FN*c.WarpsN, c.TileK, 16*c.FM, 16*c.FN)
 }
@@ -45,7 +51,10 @@ type matrixMethod struct {
 
 func (m *matrixMethod) m() int       { return m.shape.M * m.FM * m.WarpsM }
 func (m *matrixMethod) n() int       { return m.shape.N * m.FN * m.WarpsN }
-func (m *matrixMethod) threads() int { return m.subgroup * m.WarpsM * m.WarpsN }
+func (m *matrixMethod) threads() int { return m.movers() * m.WarpsK }
+
+// movers are the invocations that move a slice.
+func (m *matrixMethod) movers() int { return m.subgroup * m.WarpsM * m.WarpsN }
 
 // slices are the elements along k that a buffer of A and of B has.
 func (m *matrixMethod) slices() (a, b int) {
@@ -72,7 +81,7 @@ func (m *matrixMethod) sharedBytes(across [2]int) int {
 	}
 	a, b := m.slices()
 	words := buffers * (slice(m.m(), a, across[0] == 0) + slice(m.n(), b, across[1] == 1))
-	return 16 * max(words, m.WarpsM*m.WarpsN*m.shape.M*(m.FN*m.shape.N/4+1))
+	return 16 * m.WarpsK * max(words, m.WarpsM*m.WarpsN*m.shape.M*(m.FN*m.shape.N/4+1))
 }
 
 // fits reports whether the device can run the kernel: its shared memory holds the slices,
@@ -80,22 +89,25 @@ func (m *matrixMethod) sharedBytes(across [2]int) int {
 func (m *matrixMethod) fits(across [2]int, t *Target) bool {
 	e := 16 / m.shape.Type.Size()
 	a, b := m.slices()
-	moves := func(size, k int) bool { return size*k%(e*m.threads()) == 0 && size%e == 0 && k%e == 0 }
+	moves := func(size, k int) bool { return size*k%(e*m.movers()) == 0 && size%e == 0 && k%e == 0 }
 	rows := func(size, k int, contiguousK bool) bool {
 		per := size / e // vectors of a row
 		if contiguousK {
 			per = k / e
 		}
-		return per > 0 && m.threads()%per == 0
+		return per > 0 && m.movers()%per == 0
 	}
 	return m.threads() <= t.MaxInvocations && m.sharedBytes(across) <= t.SharedMemory &&
 		m.TileK%m.shape.K == 0 && m.shape.K%e == 0 && m.shape.M%e == 0 && m.shape.N%e == 0 && m.shape.N%4 == 0 &&
 		moves(m.m(), a) && moves(m.n(), b) && rows(m.m(), a, across[0] == 0) && rows(m.n(), b, across[1] == 1)
 }
 
-// takes reports whether the kernel is for operands that lie so.
+// takes reports whether the kernel is for operands that lie so. Those with much code for a load are for aligned matrices only.
 func (m *matrixMethod) takes(across [2]int, lies uint32, t *Target) bool {
-	return m.fits(across, t) && (!m.Double || m.places == nil && lies&(alignedA|alignedB) == alignedA|alignedB)
+	if !m.Double && !m.sliced() {
+		return m.fits(across, t)
+	}
+	return m.fits(across, t) && m.places == nil && lies&(alignedA|alignedB) == alignedA|alignedB
 }
 
 // matrixLies tells how the operands of a product on matrix hardware lie. Kernels for operands of
@@ -146,13 +158,19 @@ func (m *matrixMethod) chunks(p *Problem, shares int) (chunk, of int) {
 // kernel returns the shader of a tile for operands that lie so.
 func (m *matrixMethod) kernel(across [2]int, lies uint32) Kernel {
 	name := "matrix_single"
-	if m.Double {
+	switch {
+	case m.Double:
 		name = "matrix_double"
+	case m.sliced():
+		name = "matrix_sliced"
 	}
 	list := []int{m.threads(), m.shape.M, m.shape.N, m.shape.K, m.FM, m.FN, m.WarpsM, m.WarpsN, int(lies), m.TileK, across[0], across[1]}
 	spec := make([]uint32, len(list))
 	for i, v := range list {
 		spec[i] = uint32(v)
+	}
+	if m.sliced() {
+		spec = append(spec, uint32(m.WarpsK))
 	}
 	if g := m.places; g != nil {
 		name, spec = "conv_matrix", append(spec, bit(g.Of == A, 1)|bit(g.Of == B, 2), bit(g.First, 1))

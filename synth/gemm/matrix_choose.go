@@ -20,23 +20,31 @@ type matrixModel struct {
 // Fitted to the times of eight products on an NVIDIA H200, of bf16 with results of f32, with each tile. The large
 // tiles begin and end slowly: a wave of them has up to 17 MB of results to write at once.
 var matrixModels = []matrixModel{
-	{MatrixTile{true, 4, 4, 2, 4, 32}, 363, 238, 1, 1, 6.2},
-	{MatrixTile{false, 4, 4, 2, 2, 64}, 352, 380, 1, 1, 2.6},
-	{MatrixTile{false, 4, 4, 2, 2, 32}, 294, 275, 2, 0.68, 4},
-	{MatrixTile{false, 4, 4, 1, 4, 32}, 313, 244, 1, 1, 2.8},
-	{MatrixTile{false, 4, 4, 4, 1, 32}, 256, 239, 1, 1, 2.5},
-	{MatrixTile{false, 2, 4, 2, 2, 64}, 263, 268, 1, 1, 2},
-	{MatrixTile{false, 2, 2, 2, 2, 64}, 212, 212, 2, 0.55, 2.2},
-	{MatrixTile{false, 2, 1, 1, 4, 64}, 139, 139, 3, 0.4, 2},
-	{MatrixTile{false, 1, 1, 2, 8, 128}, 118, 118, 1, 1, 2.4},
-	{MatrixTile{false, 1, 1, 1, 8, 128}, 99, 99, 1, 1, 2.4},
-	{MatrixTile{false, 2, 1, 4, 1, 64}, 98, 108, 2, 0.6, 2.4},
+	{MatrixTile{true, 4, 4, 2, 4, 1, 32}, 363, 238, 1, 1, 6.2},
+	{MatrixTile{false, 4, 4, 2, 2, 1, 64}, 352, 380, 1, 1, 2.6},
+	{MatrixTile{false, 4, 4, 2, 2, 1, 32}, 294, 275, 2, 0.68, 4},
+	{MatrixTile{false, 4, 4, 1, 4, 1, 32}, 313, 244, 1, 1, 2.8},
+	{MatrixTile{false, 4, 4, 4, 1, 1, 32}, 256, 239, 1, 1, 2.5},
+	{MatrixTile{false, 2, 4, 2, 2, 1, 64}, 263, 268, 1, 1, 2},
+	{MatrixTile{false, 2, 2, 2, 2, 1, 64}, 212, 212, 2, 0.55, 2.2},
+	{MatrixTile{false, 2, 1, 1, 4, 1, 64}, 139, 139, 3, 0.4, 2},
+	{MatrixTile{false, 1, 1, 2, 8, 1, 128}, 118, 118, 1, 1, 2.4},
+	{MatrixTile{false, 1, 1, 1, 8, 1, 128}, 99, 99, 1, 1, 2.4},
+	{MatrixTile{false, 2, 1, 4, 1, 1, 64}, 98, 108, 2, 0.6, 2.4},
+
+	// Sliced tiles, fitted to eleven products of 8 to 32 rows, whose operands no cache had.
+	{MatrixTile{false, 1, 2, 1, 1, 8, 32}, 59, 59, 1, 1, 2.4},
+	{MatrixTile{false, 1, 4, 1, 1, 4, 32}, 100, 48, 2, 1, 0.4},
+	{MatrixTile{false, 2, 4, 1, 1, 4, 32}, 174, 100, 2, 1, 1},
+	{MatrixTile{false, 2, 1, 1, 1, 8, 32}, 59, 59, 1, 1, 2.4}, // of few columns
+	{MatrixTile{false, 4, 1, 1, 1, 4, 32}, 70, 70, 2, 1, 0.4},
 }
 
 // smallModels are for a Matrix that is Small; nothing was measured.
 var smallModels = []matrixModel{
-	{MatrixTile{true, 1, 1, 1, 2, 16}, 1, 1, 1, 1, 1},
-	{MatrixTile{false, 1, 1, 2, 2, 16}, 1, 1, 1, 1, 1},
+	{MatrixTile{true, 1, 1, 1, 2, 1, 16}, 1, 1, 1, 1, 1},
+	{MatrixTile{false, 1, 1, 2, 2, 1, 16}, 1, 1, 1, 1, 1},
+	{MatrixTile{false, 1, 2, 1, 1, 4, 16}, 1, 1, 1, 1, 1},
 }
 
 func (s *Matrix) models() []matrixModel {
@@ -48,8 +56,9 @@ func (s *Matrix) models() []matrixModel {
 
 // moreMatrixTiles were measured and not taken.
 var moreMatrixTiles = []MatrixTile{
-	{false, 2, 2, 4, 2, 64}, {false, 4, 2, 2, 4, 64}, {false, 4, 2, 2, 4, 32}, {false, 4, 2, 2, 2, 64},
-	{false, 1, 1, 1, 4, 128}, {false, 1, 1, 2, 4, 128}, {false, 2, 2, 2, 4, 64}, {false, 1, 2, 2, 4, 64},
+	{false, 2, 2, 4, 2, 1, 64}, {false, 4, 2, 2, 4, 1, 64}, {false, 4, 2, 2, 4, 1, 32}, {false, 4, 2, 2, 2, 1, 64},
+	{false, 1, 1, 1, 4, 1, 128}, {false, 1, 1, 2, 4, 1, 128}, {false, 2, 2, 2, 4, 1, 64}, {false, 1, 2, 2, 4, 1, 64},
+	{false, 1, 2, 1, 1, 8, 64}, {false, 1, 4, 1, 1, 8, 16}, {false, 1, 4, 1, 1, 4, 16}, {false, 2, 2, 1, 1, 8, 32},
 }
 
 // MatrixTiles lists the tiles that New chooses from on matrix hardware, or with all also those that
@@ -162,15 +171,17 @@ func (p *Problem) bestMatrix(t *Target) (best *matrixMethod, least float64) {
 // bestTile returns the tile that the models give the shortest time for operands that lie so and
 // have so many bytes, and that time.
 func (p *Problem) bestTile(shape Matrix, across [2]int, lies uint32, bytes int, g *Places, t *Target) (best *matrixMethod, least float64) {
+	leastWork := 0.0 // of tiles that all wait for memory
 	for _, x := range shape.models() {
 		m := matrixMethod{MatrixTile: x.tile, shape: shape, subgroup: t.Subgroup, places: g}
 		if !m.takes(across, lies, t) {
 			continue
 		}
 		try := func() {
-			if s := max(x.seconds(&m, p, across, lies), float64(bytes)/bytesSecond); best == nil || s < least {
+			work := x.seconds(&m, p, across, lies)
+			if s := max(work, float64(bytes)/bytesSecond); best == nil || s < least || s == least && work < leastWork {
 				c := m
-				least, best = s, &c
+				least, leastWork, best = s, work, &c
 			}
 		}
 		for _, m.shares = range x.sharesOf(&m, p) {

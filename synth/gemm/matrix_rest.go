@@ -59,7 +59,7 @@ func restKernels(d ops.DType, t *Target) []Step {
 func (x *matrixModel) restsOf(m *matrixMethod, p *Problem, t *Target) (list []Rest) {
 	groups, full := m.tiles(p)*p.Batch, Multiprocessors*x.per
 	tiles := groups % full
-	if m.places != nil || groups < full || groups > mostWaves*full || tiles == 0 || groups > int(t.MaxGroups[0]) {
+	if m.places != nil || m.sliced() || groups < full || groups > mostWaves*full || tiles == 0 || groups > int(t.MaxGroups[0]) {
 		return nil
 	}
 	for waves := 1; waves <= 2; waves++ {

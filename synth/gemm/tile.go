@@ -142,7 +142,11 @@ func (k *Kernel) Staged() Kernel {
 // hardware, of a convolution whose channels come first within an image.
 func (k *Kernel) runs() bool {
 	family, _, _ := strings.Cut(k.Shader, ".")
-	return family == "matrix_single" || family == "matrix_double" || family == "conv_matrix"
+	switch family {
+	case "matrix_single", "matrix_double", "matrix_sliced", "conv_matrix":
+		return true
+	}
+	return false
 }
 
 // InFours is the kernel whose sums leave by way of shared memory, four vectors at once, if they leave in

@@ -8,6 +8,7 @@
 //	gemm -layouts nn,nt,tn,tt -sizes 4096
 //	gemm -drawn 200 -seed 1
 //	gemm -matrix -tiles -type bf16,s8 -sizes 1024,4095
+//	gemm -matrix -tiles -cold -type bf16 -sizes 16x4096x1024
 //
 // -drawn draws products as Nx has them: odd, prime, of vocabularies, skinny, batched and
 // transposed, of six types or of those of -type. It compares each with its neighbour of whole tiles, lists
@@ -31,7 +32,9 @@ import (
 
 type options struct {
 	sizes, layouts, shares, types string
+	only                          string
 	tiles, cpu, matrix, lowered   bool
+	cold                          bool
 	device, cache, convolutions   string
 	budget                        time.Duration
 	drawn                         int
@@ -49,6 +52,8 @@ func main() {
 	flag.BoolVar(&o.tiles, "tiles", false, "time every tile")
 	flag.BoolVar(&o.cpu, "processor", false, "use the kernels for processors")
 	flag.BoolVar(&o.matrix, "matrix", false, "use matrix hardware: bf16, f16, s8 or u8")
+	flag.StringVar(&o.only, "only", "", "with -matrix: only tiles whose names have this text")
+	flag.BoolVar(&o.cold, "cold", false, "with -matrix: each product of a chain has operands of its own, which no cache has")
 	flag.BoolVar(&o.lowered, "lowered", false, "time products as Nx has them, with their conversions and copies")
 	flag.StringVar(&o.convolutions, "convolutions", "", "time convolutions: BATCHxCHANNELSxSIDExFILTERSxTAPSxSTRIDE")
 	flag.StringVar(&o.device, "device", "", "index, name or UUID")

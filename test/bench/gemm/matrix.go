@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"nxvk/ops"
@@ -24,6 +25,12 @@ func runMatrix(r *device.Runner, o *options) error {
 	})
 }
 
+// With -cold, products have so many sets of operands that caches do not have them: cachedBytes, but maxSets at most.
+const (
+	cachedBytes = 256 << 20
+	maxSets     = 200
+)
+
 // measureMatrix times the plans of a product and returns how many are wrong.
 func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (wrong int, err error) {
 	shape, ok := r.Target.MatrixProduct(p.Operands, p.M, p.N, p.K, p.Batch)
@@ -31,11 +38,11 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 		return 0, fmt.Errorf("the device has no matrices of %v", p.Operands)
 	}
 	x := device.Random(p, 1)
-	bufs, err := x.Upload(r)
+	sets, err := uploadSets(r, o, x, p.Batch*(p.M*p.K+p.K*p.N)*p.Operands.Size())
+	defer freeSets(sets)
 	if err != nil {
 		return 0, err
 	}
-	defer bufs.Free()
 	plan, err := gemm.New(p, &r.Target)
 	if err != nil {
 		return 0, err
@@ -43,7 +50,7 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 	list := []candidate{{name: fmt.Sprint("chosen ", plan.Steps[0].Kernel.Spec[4:10], " /", len(plan.Steps)), plan: plan}}
 	for _, c := range gemm.MatrixTiles(shape, true) {
 		for _, shares := range []int{1, 4} {
-			if !o.tiles || shares > 1 && (p.M*p.N > 1<<20 || p.K < 1024) {
+			if !o.tiles || !strings.Contains(c.String(), o.only) || shares > 1 && (p.M*p.N > 1<<20 || p.K < 1024) {
 				continue
 			}
 			if list, err = tileOf(list, r, p, c, shares, gemm.Rest{}); err != nil {
@@ -51,7 +58,7 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 			}
 		}
 		for _, rest := range gemm.RestOf(p, c, &r.Target) {
-			if !o.tiles {
+			if !o.tiles || !strings.Contains(c.String(), o.only) {
 				continue
 			}
 			if list, err = tileOf(list, r, p, c, 1, rest); err != nil {
@@ -61,7 +68,7 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 	}
 	for _, c := range list {
 		start := time.Now()
-		got, err := result(r, c.plan, bufs)
+		got, err := result(r, c.plan, sets[0])
 		if err != nil {
 			return wrong, fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -70,7 +77,7 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 			verdict = "WRONG " + err.Error()
 			wrong++
 		}
-		per, err := timeProduct(r, o, c.plan, bufs)
+		per, err := timeProduct(r, o, c.plan, sets...)
 		if err != nil {
 			return wrong, fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -79,6 +86,36 @@ func measureMatrix(r *device.Runner, o *options, p gemm.Problem, name string) (w
 			ready.Seconds()*1e3, verdict)
 	}
 	return wrong, nil
+}
+
+// uploadSets uploads the operands of a product, of so many bytes: once, or with -cold as often as caches have no room for.
+// There is one result, so that each product waits for the one before.
+func uploadSets(r *device.Runner, o *options, x *device.NarrowProduct, bytes int) (sets []*device.Operands, err error) {
+	n := 1
+	if o.cold {
+		n = min(maxSets, 1+cachedBytes/bytes)
+	}
+	for range n {
+		b, err := x.Upload(r)
+		if err != nil {
+			return sets, err
+		}
+		if len(sets) > 0 {
+			b.C.Free()
+			b.C = sets[0].C
+		}
+		sets = append(sets, b)
+	}
+	return sets, nil
+}
+
+func freeSets(sets []*device.Operands) {
+	for i, b := range sets {
+		if i > 0 {
+			b.C = nil
+		}
+		b.Free()
+	}
 }
 
 // tileOf appends the plan with a tile, if the product takes it.

@@ -214,12 +214,17 @@ func value(d ops.DType, b []byte) float64 {
 }
 
 // timeProduct returns the seconds of one product in a chain, each waiting for the
-// one before; the first chains wake the clock of the device up.
-func timeProduct(r *device.Runner, o *options, plan *gemm.Plan, bufs *device.Operands) (float64, error) {
+// one before; the first chains wake the clock of the device up. Products take turns with the operands.
+func timeProduct(r *device.Runner, o *options, plan *gemm.Plan, bufs ...*device.Operands) (float64, error) {
+	for _, b := range bufs {
+		if err := r.Reserve(b, plan); err != nil {
+			return 0, err
+		}
+	}
 	chain := func(n int) (float64, error) {
 		s := r.Device.Stream()
-		for range n {
-			if err := r.Record(s, plan, bufs); err != nil {
+		for i := range n {
+			if err := r.Record(s, plan, bufs[i%len(bufs)]); err != nil {
 				return 0, err
 			}
 		}
