@@ -86,6 +86,9 @@ func DrawFewQueries(t testing.TB, seed uint64, longest int, d ops.DType) *Attent
 	if r.IntN(2) == 0 {
 		g.Depth, g.Width = 1+r.IntN(300), 1+r.IntN(256)
 	}
+	if seed%2 == 1 && g.form != flat && g.form != single { // more queries than multiprocessors
+		g.Batch, g.Keys, g.Depth, g.Width = 1+140/g.Heads, 1+g.Keys%64, min(g.Depth, 16), min(g.Width, 16)
+	}
 	g.build()
 	return g
 }
