@@ -14,9 +14,12 @@ import (
 // the alignment of buffers, or if the device reaches them by address.
 func TestConcatenated(t *testing.T) {
 	synthtest.ForTargets(t, func(t *testing.T, target *lowering.Target) {
-		crooked := 2
+		crooked, columns := 2, 2
 		if target.Addresses {
 			crooked = 1
+		}
+		if !target.CPU {
+			columns = 1
 		}
 		for _, c := range []struct {
 			name    string
@@ -51,6 +54,12 @@ func TestConcatenated(t *testing.T) {
 				a, b := g.Do(ops.Exp, ops.F32, x), g.Do(ops.Tanh, ops.F32, x)
 				g.Return(g.Do(ops.Concatenate, ops.F32, a, b, synthtest.Attrs{{0}}))
 			}, crooked, !target.Addresses},
+			{"parts within rows, of many operations", func(g *synthtest.Sketch) {
+				x, w := g.Param(ops.F32, 8, 32), g.Param(ops.F32, 8, 32)
+				a := g.Do(ops.Tanh, ops.F32, g.Do(ops.Multiply, ops.F32, x, g.Num(ops.F32, 3)))
+				b := g.Do(ops.Tanh, ops.F32, w)
+				g.Return(g.Do(ops.Concatenate, ops.F32, a, b, synthtest.Attrs{{1}}))
+			}, columns, target.CPU},
 			{"several, each after the one before", func(g *synthtest.Sketch) {
 				from := g.Num(ops.F32, 1)
 				for range 4 {
@@ -65,7 +74,7 @@ func TestConcatenated(t *testing.T) {
 				x := g.Param(ops.F32, 4, 64)
 				a, b := g.Do(ops.Exp, ops.F32, x), g.Do(ops.Tanh, ops.F32, x)
 				g.Return(g.Do(ops.Concatenate, ops.F32, a, b, synthtest.Attrs{{1}}))
-			}, 2, true},
+			}, columns, target.CPU},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				g := synthtest.NewSketch(t)

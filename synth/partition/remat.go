@@ -23,6 +23,7 @@ type remat struct {
 const (
 	cheapElement = 16
 	cheapScalar  = 256
+	cheapPart    = 64 // see isPart
 	manyReaders  = 64 // elements that read one of a small tensor
 )
 
@@ -87,7 +88,21 @@ func (f *partitioner) isCheap(n *node) bool {
 	if n.in.Outs[0].Type.Size() == 1 {
 		return n.remat.cost <= cheapScalar
 	}
+	if f.isPart(n) {
+		return n.remat.cost <= cheapPart && n.remat.tensor <= 1
+	}
 	return n.remat.cost <= cheapElement && n.remat.tensor <= 1
+}
+
+// isPart reports whether nothing but a concatenation reads a node, which has each of its elements once: a GPU computes them
+// in that kernel as soon as in their own. A processor would compute all parts for each element. A concatenation whose
+// parts adjoin takes no kernel; see concatenated.
+func (f *partitioner) isPart(n *node) bool {
+	if f.t.CPU || len(n.users) != 1 || n.kept {
+		return false
+	}
+	in := f.nodes[n.users[0]].in
+	return in.Op == ops.Concatenate && ops.Shape(in.Outs[0].Type.Shape[:in.Attrs[0][0]]).Size() != 1
 }
 
 // maxGathered bounds the readers that recompute what is read at indices: each waits for the index and then for the
