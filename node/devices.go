@@ -80,7 +80,7 @@ func explainHost(err error) string {
 }
 
 // probe returns the features that the kernel compiler may use; none on the host.
-func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
+func (c *Config) probe(d *vulkan.Device, cache synth.Archive) (t synth.Target, err error) {
 	off, err := c.parseRules()
 	if err == nil {
 		err = c.checkMatrix()
@@ -88,7 +88,7 @@ func (c *Config) probe(d *vulkan.Device) (t synth.Target, err error) {
 	if err != nil || d == nil {
 		return t, err
 	}
-	t, err = target.Probe(d)
+	t, err = target.Probe(d, cache)
 	t.Off = off
 	c.restrict(&t)
 	return t, err

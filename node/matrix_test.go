@@ -14,12 +14,12 @@ func TestMatrix(t *testing.T) {
 		if c.restrict(&target); len(target.Matrices) != want {
 			t.Errorf("%q leaves %d shapes of matrices, want %d", way, len(target.Matrices), want)
 		}
-		if _, err := c.probe(nil); err != nil {
+		if _, err := c.probe(nil, nil); err != nil {
 			t.Errorf("%q: %v", way, err)
 		}
 	}
 	c := Config{Matrix: "orderly"}
-	if _, err := c.probe(nil); err == nil {
+	if _, err := c.probe(nil, nil); err == nil {
 		t.Error("an unknown way is accepted")
 	}
 }

@@ -129,7 +129,7 @@ func serve(ctx context.Context, cfg *Config, n *dist.Node, links *link.Links, de
 	for i, d := range devices {
 		name := gen.Atom(fmt.Sprintf("nxvk_%d", i))
 		log := cfg.Log.With().Str("device", string(name)).Logger()
-		target, err := cfg.probe(d)
+		target, err := cfg.probe(d, cache)
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrNoDevice, err)
 		}

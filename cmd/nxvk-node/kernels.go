@@ -68,7 +68,7 @@ func (c *kernelCheck) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known, err := target.Probe(dev)
+	known, err := target.Probe(dev, nil)
 	if err != nil {
 		return errors.Join(err, dev.Close())
 	}

@@ -38,7 +38,7 @@ func Crowd(ctx context.Context, c CrowdConfig) error {
 		return err
 	}
 	defer dev.Close()
-	target, err := target.Probe(dev)
+	target, err := target.Probe(dev, nil)
 	if err != nil {
 		return err
 	}

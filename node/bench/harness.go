@@ -43,7 +43,7 @@ func openHarness(device string, o vulkan.Options, driver func(*vulkan.Device, sy
 	if err != nil {
 		return nil, err
 	}
-	target, err := target.Probe(dev)
+	target, err := target.Probe(dev, nil)
 	if err != nil {
 		return nil, errors.Join(err, dev.Close())
 	}

@@ -67,7 +67,7 @@ func open(b *testing.B) (*vulkan.Device, *lowering.Target) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, err := target.Probe(d)
+	t, err := target.Probe(d, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func open() {
 		absent = err
 		return
 	}
-	if target, err = probe.Probe(d); err != nil {
+	if target, err = probe.Probe(d, nil); err != nil {
 		absent = err
 		return
 	}

@@ -19,7 +19,7 @@ func openDevice() (*device, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, err := target.Probe(v)
+	target, err := target.Probe(v, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ func openGPU() (*device, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, err := target.Probe(d.vulkan)
+	target, err := target.Probe(d.vulkan, nil)
 	if err == nil && !d.vulkan.Info().Features.BufferDeviceAddress {
 		err = errors.New("the kernels of GPUs take addresses, which the device does not have")
 	}

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"sync"
+
 	"nxvk/vulkan/logical"
 	"nxvk/vulkan/vk"
 )
@@ -20,14 +22,21 @@ type apart struct {
 	shapes shapes
 }
 
-func openApart(d *logical.Device) (*apart, error) {
-	raw := d.Raw
-	raw.Queues, raw.CopyQueues = 1, nil
-	device, r := vk.CreateDevice(d.Instance, d.GPU, &raw)
-	if r != vk.Success {
-		return nil, d.Fail("open a device that compiles", r)
-	}
-	return &apart{d: d, device: device, shapes: shapes{d: d, device: device}}, nil
+// openApart opens the second device, which takes as long as the first one, and gives it to those who wait for it.
+func openApart(d *logical.Device) func() (*apart, vk.Result) {
+	open := sync.OnceValues(func() (*apart, vk.Result) {
+		d.Making.RLock() // the driver may make pipelines of its own
+		defer d.Making.RUnlock()
+		raw := d.Raw
+		raw.Queues, raw.CopyQueues = 1, nil
+		device, r := vk.CreateDevice(d.Instance, d.GPU, &raw)
+		if r != vk.Success {
+			return nil, r
+		}
+		return &apart{d: d, device: device, shapes: shapes{d: d, device: device}}, r
+	})
+	go open()
+	return open
 }
 
 // close destroys the device. Nobody compiles any more.
@@ -46,7 +55,11 @@ func (p *Pipeline) createApart(cache *driverCache, info *vk.PipelineInfo) (vk.Pi
 			return h, r
 		}
 	}
-	data, r := c.apart.compile(info, keyOf(&p.layout))
+	a, r := c.apart()
+	if r != vk.Success {
+		return 0, r
+	}
+	data, r := a.compile(info, keyOf(&p.layout))
 	if r != vk.Success {
 		return 0, r
 	}

@@ -11,8 +11,8 @@ import (
 // cache that they share.
 type Compiler struct {
 	d      *logical.Device
-	making sync.WaitGroup // pipelines that are being compiled
-	apart  *apart         // compiles for a driver that needs it; nil otherwise
+	making sync.WaitGroup             // pipelines that are being compiled
+	apart  func() (*apart, vk.Result) // waits for what compiles for a driver that needs it; nil otherwise
 	shapes shapes
 
 	mu     sync.Mutex
@@ -26,12 +26,9 @@ type Compiler struct {
 // New returns the compiler of a device, with the cache from disk where that is valid.
 func New(d *logical.Device) (*Compiler, error) {
 	c := &Compiler{d: d, shapes: shapes{d: d, device: d.VK}, all: make(map[*Pipeline]struct{})}
-	if err := c.openCache(); err != nil || !d.Info.PipelinesApart {
-		return c, err
-	}
-	var err error
-	if c.apart, err = openApart(d); err != nil {
-		vk.DestroyPipelineCache(d.VK, c.cache.handle)
+	err := c.openCache()
+	if err == nil && d.Info.PipelinesApart {
+		c.apart = openApart(d)
 	}
 	return c, err
 }
@@ -54,7 +51,9 @@ func (c *Compiler) Close() error {
 	}
 	c.shapes.destroy()
 	if c.apart != nil {
-		c.apart.close()
+		if a, r := c.apart(); r == vk.Success {
+			a.close()
+		}
 	}
 	c.all = nil
 	err := c.saveCache()

@@ -44,7 +44,7 @@ func New(d *vulkan.Device, hostLimit int) (*Driver, error) {
 	var known synth.Target
 	if d != nil {
 		var err error
-		if known, err = target.Probe(d); err != nil {
+		if known, err = target.Probe(d, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -2,14 +2,12 @@ package target
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
-	"unsafe"
 
 	"nxvk/ops"
 	"nxvk/synth"
@@ -23,39 +21,80 @@ const probed = 1 << 14
 // Probe says what a device can do for the kernel compiler. What the driver
 // does not tell is tried: whether f32 division and square root are rounded
 // correctly, whether subnormals survive, how good the exponential of a GPU is, and how its matrix hardware holds
-// operands. It waits for the device, and so is not for the goroutine of an Executor.
-func Probe(d *vulkan.Device) (synth.Target, error) {
+// operands. It waits for the device, and so is not for the goroutine of an Executor. An archive, which may be nil, keeps
+// what the trials find.
+func Probe(d *vulkan.Device, archive synth.Archive) (synth.Target, error) {
 	t := Of(d.Info())
+	var known trials
+	key := fmt.Sprintf("trials of %+v", d.Info())
+	if archive != nil && json.Unmarshal(archive.Get(key), &known) == nil {
+		known.tell(&t)
+		return t, nil
+	}
+	known, err := tryAll(d, t)
+	if err != nil {
+		return t, err
+	}
+	if data, err := json.Marshal(known); err == nil && archive != nil {
+		archive.Put(key, data)
+	}
+	known.tell(&t)
+	return t, nil
+}
+
+// trials are what the trials on a device find.
+type trials struct {
+	PreciseDiv, Subnormals, Exp2, Halves, RoundHalf bool
+	Rounds                                          synth.Rounding
+	Alike                                           []synth.Matrix
+}
+
+// tell adds the findings to a target.
+func (k *trials) tell(t *synth.Target) {
+	t.PreciseDiv, t.Subnormals, t.Exp2, t.Halves, t.RoundHalf = k.PreciseDiv, k.Subnormals, k.Exp2, k.Halves, k.RoundHalf
+	t.Rounds, t.Alike = k.Rounds, k.Alike
+}
+
+// tryAll makes the trials. Later ones build on what earlier ones have found.
+func tryAll(d *vulkan.Device, t synth.Target) (k trials, err error) {
 	raw := t
 	raw.PreciseDiv, raw.Subnormals = true, true
 	normal, tiny := samples(0x1p-40, 0x1p40), samples(0x1p-149, 0x1p-130)
 	div, err := agrees(d, &raw, ops.Divide, normal, func(x, y float32) float32 { return x / y })
 	if err != nil {
-		return t, err
+		return k, err
 	}
 	sqrt, err := agrees(d, &raw, ops.Sqrt, normal, func(x, _ float32) float32 { return float32(math.Sqrt(float64(x))) })
 	if err != nil {
-		return t, err
+		return k, err
 	}
-	t.Subnormals, err = agrees(d, &raw, ops.Add, tiny, func(x, y float32) float32 { return x + y })
-	if err != nil {
-		return t, err
+	k.PreciseDiv = div && sqrt
+	if k.Subnormals, err = agrees(d, &raw, ops.Add, tiny, func(x, y float32) float32 { return x + y }); err != nil {
+		return k, err
 	}
-	switch t.PreciseDiv = div && sqrt; {
-	case t.CPU && t.PreciseDiv && t.Subnormals:
-		t.Rounds, err = rounding(d, t)
-	case !t.CPU:
-		if t.Exp2, err = exponential(d, t); err == nil {
-			t.Halves, err = halves(d, t)
+	k.tell(&t)
+	if t.CPU {
+		if k.PreciseDiv && k.Subnormals {
+			k.Rounds, err = rounding(d, t)
 		}
-		if err == nil && t.Halves && t.Float16 {
-			t.RoundHalf, err = roundsHalf(d, t)
-		}
-		if err == nil {
-			t.Alike, err = Alike(d, &t)
-		}
+		return k, err
 	}
-	return t, err
+	if k.Exp2, err = exponential(d, t); err != nil {
+		return k, err
+	}
+	k.tell(&t)
+	if k.Halves, err = halves(d, t); err != nil {
+		return k, err
+	}
+	k.tell(&t)
+	if t.Halves && t.Float16 {
+		if k.RoundHalf, err = roundsHalf(d, t); err != nil {
+			return k, err
+		}
+		k.tell(&t)
+	}
+	k.Alike, err = Alike(d, &t)
+	return k, err
 }
 
 // Alike lists the shapes of a target's matrix hardware in which an invocation has the same elements of an operand as of
@@ -241,150 +280,4 @@ func agrees(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32, want func
 		}
 	}
 	return true, nil
-}
-
-// try computes an operation of the two halves of v on a device.
-func try(d *vulkan.Device, t *synth.Target, op ops.Op, v []float32) ([]float32, error) {
-	plan, err := probePlan(op, t)
-	if err != nil {
-		return nil, err
-	}
-	s, arity := d.Stream(), op.Info().Arity
-	bufs := make([]*vulkan.Buffer, arity+1)
-	for i := range bufs {
-		if bufs[i], err = d.Alloc(4 * probed); err != nil {
-			return nil, err
-		}
-		defer bufs[i].Free()
-	}
-	for i := range arity {
-		if err := s.Upload(bufs[i], 0, encode(v[i*probed:(i+1)*probed])); err != nil {
-			return nil, err
-		}
-	}
-	if err := dispatch(d, s, plan, bufs); err != nil {
-		return nil, err
-	}
-	b, err := read(d, s, bufs[arity])
-	return floats(b), err
-}
-
-// convertProbe converts probed elements on a device, from type to type, in one kernel.
-func convertProbe(d *vulkan.Device, t *synth.Target, x []byte, through ...ops.DType) ([]byte, error) {
-	shape, f := ops.Shape{probed}, synth.Fusion{Ins: []ops.ID{1}}
-	for i, typ := range through[1:] {
-		f.Outs = []ops.Result{{ID: ops.ID(i + 2), Type: ops.Type{DType: typ, Shape: shape}}}
-		f.Body = append(f.Body, ops.Instr{Op: ops.AsType, Ins: []ops.Operand{{ID: ops.ID(i + 1)}}, Outs: f.Outs})
-	}
-	plan, err := synth.LowerFusion(&f, func(id ops.ID) ops.Type { return ops.Type{DType: through[id-1], Shape: shape} }, t)
-	if err != nil {
-		return nil, err
-	}
-	s, bufs := d.Stream(), make([]*vulkan.Buffer, 2)
-	for i, typ := range []ops.DType{through[0], through[len(through)-1]} {
-		if bufs[i], err = d.Alloc(probed * typ.Size()); err != nil {
-			return nil, err
-		}
-		defer bufs[i].Free()
-	}
-	if err := s.Upload(bufs[0], 0, x); err != nil {
-		return nil, err
-	}
-	if err := dispatch(d, s, plan, bufs); err != nil {
-		return nil, err
-	}
-	out, err := read(d, s, bufs[1])
-	if err != nil {
-		return nil, fmt.Errorf("probe f16 on %s: %w", d.Info().Name, err)
-	}
-	return out, nil
-}
-
-// probePlan plans an operation of probed elements of f32.
-func probePlan(op ops.Op, t *synth.Target) (*synth.Plan, error) {
-	typ := ops.Type{DType: ops.F32, Shape: ops.Shape{probed}}
-	in := &ops.Instr{Op: op, Outs: []ops.Result{{ID: 1, Type: typ}}, Ins: make([]ops.Operand, op.Info().Arity)}
-	types := make([]ops.Type, len(in.Ins))
-	for i := range types {
-		types[i] = typ
-	}
-	return synth.Lower(in, types, t)
-}
-
-// dispatch records the steps of a plan whose buffers are the operands and then
-// the result.
-func dispatch(d *vulkan.Device, s *vulkan.Stream, plan *synth.Plan, bufs []*vulkan.Buffer) error {
-	for i := range plan.Steps {
-		step := &plan.Steps[i]
-		pipe, err := d.Pipeline(step.Kernel.Name, step.Kernel.Code, Layout(step.Kernel, d.Info()))
-		if err != nil {
-			return err
-		}
-		args := make([]vulkan.Arg, len(step.Args))
-		for j, a := range step.Args {
-			b := bufs[len(bufs)-1]
-			if a.Ref.Kind == synth.Operand {
-				b = bufs[a.Ref.Index]
-			}
-			args[j] = vulkan.Arg{Buffer: b, Access: vulkan.Access(a.Access)}
-		}
-		if err := s.Dispatch(pipe, args, Push(step), step.Grid[0], step.Grid[1], step.Grid[2]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Push is what a step pushes besides the addresses of its buffers, which the
-// stream writes itself.
-func Push(s *synth.Step) []byte {
-	if s.Kernel.Addresses {
-		return s.Push[8*len(s.Args):]
-	}
-	return s.Push
-}
-
-// read waits for a buffer and copies it.
-func read(d *vulkan.Device, s *vulkan.Stream, b *vulkan.Buffer) ([]byte, error) {
-	rb, err := s.Download(b, 0, b.Len())
-	if err != nil {
-		return nil, err
-	}
-	defer rb.Release()
-	ticket, err := s.Submit()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := d.Wait(ctx, ticket); err != nil {
-		return nil, err
-	}
-	return bytes.Clone(rb.Bytes()), nil
-}
-
-func floats(b []byte) []float32 {
-	v := make([]float32, len(b)/4)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	return v
-}
-
-func encode(v []float32) []byte {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return b
-}
-
-// Whole is memory that begins at a multiple of 8 bytes and ends at a whole word: the
-// same where it does, or else a copy.
-func Whole(b []byte) []byte {
-	n := (len(b) + 3) / 4 * 4
-	if n <= cap(b) && uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 == 0 {
-		return b[:n]
-	}
-	return append(make([]byte, 0, n+8), b...)[:n]
 }

@@ -3,6 +3,7 @@ package target
 import (
 	"errors"
 	"math"
+	"reflect"
 	"testing"
 
 	"nxvk/ops"
@@ -48,7 +49,7 @@ func TestExponential(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	target, err := Probe(d)
+	target, err := Probe(d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,5 +101,46 @@ func TestHalves(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("rounds within a kernel: %v", exact)
+	}
+}
+
+// kept is an archive in memory.
+type kept map[string][]byte
+
+func (k kept) Get(key string) []byte       { return k[key] }
+func (k kept) Put(key string, data []byte) { k[key] = data }
+
+// What an archive has is not tried again, unless it is damaged.
+func TestProbeOnce(t *testing.T) {
+	d, err := vulkan.Open("", vulkan.Options{Watchdog: -1})
+	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
+		t.Skipf("no device: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	archive := kept{}
+	want, err := Probe(d, archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(archive) != 1 {
+		t.Fatalf("the archive has %d entries, want 1", len(archive))
+	}
+	for _, damaged := range []bool{false, true} {
+		for key := range archive {
+			if damaged {
+				archive[key] = []byte("?")
+			}
+		}
+		before := d.Stats().Pipelines
+		got, err := Probe(d, archive)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("damaged %v: got %+v, %v; want %+v", damaged, got, err, want)
+		}
+		if tried := d.Stats().Pipelines > before; tried != damaged {
+			t.Errorf("damaged %v: tried again: %v", damaged, tried)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func open(index int, name string, o vulkan.Options, c exec.Config, all *Sides) (
 		}
 		s.dev, s.Name = dev, dev.Info().Name
 		var known synth.Target
-		if known, err = target.Probe(dev); err != nil {
+		if known, err = target.Probe(dev, nil); err != nil {
 			return nil, errors.Join(err, dev.Close())
 		}
 		c.Device, c.Target = dev, known

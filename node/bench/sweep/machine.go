@@ -46,7 +46,7 @@ func open(name string, serial bool) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := target.Probe(d)
+	known, err := target.Probe(d, nil)
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}

@@ -23,7 +23,7 @@ func always() bool { return true }
 // TestFamilies measures a small case of each family on the device and on the host.
 func TestFamilies(t *testing.T) {
 	d := harness.Device(t, vulkan.Options{})
-	known, err := target.Probe(d)
+	known, err := target.Probe(d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

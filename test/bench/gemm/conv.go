@@ -12,7 +12,7 @@ import (
 // runConvolutions times convolutions of square images and filters, and their gradients by the
 // filters: each is written BATCHxCHANNELSxSIDExFILTERSxTAPSxSTRIDE, with padding of half the taps.
 func runConvolutions(r *device.Runner, o *options) error {
-	t, err := target.Probe(r.Device)
+	t, err := target.Probe(r.Device, nil)
 	if err != nil {
 		return err
 	}

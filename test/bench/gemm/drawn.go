@@ -127,7 +127,7 @@ type outcome struct {
 // runDrawn draws products, times them and their neighbours, and prints those that
 // lose most first.
 func runDrawn(r *device.Runner, o *options) error {
-	target, err := target.Probe(r.Device)
+	target, err := target.Probe(r.Device, nil)
 	if err != nil {
 		return err
 	}

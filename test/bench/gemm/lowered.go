@@ -13,7 +13,7 @@ import (
 
 // runLowered times products of given types, sizes and layouts.
 func runLowered(r *device.Runner, o *options) error {
-	target, err := target.Probe(r.Device)
+	target, err := target.Probe(r.Device, nil)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func Target(t testing.TB, d *vulkan.Device) (known synth.Target) {
 	t.Helper()
 	if d != nil {
 		var err error
-		if known, err = target.Probe(d); err != nil {
+		if known, err = target.Probe(d, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
