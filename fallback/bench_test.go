@@ -90,6 +90,27 @@ func BenchmarkStructured(b *testing.B) {
 	b.Run("indexed_add", func(b *testing.B) { bench(b, ops.IndexedAdd, [][]int{{0}}, table.Type, table, idx, up) })
 }
 
+// Rows of few elements.
+func BenchmarkRows(b *testing.B) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for _, c := range []struct{ rows, n, k int }{{129, 1, 1}, {129, 3, 1}, {8, 64, 64}, {1, 512, 5}, {1, 50000, 50}} {
+		x := random(r, typ(ops.F32, c.rows, c.n))
+		name := fmt.Sprintf("%dx%d", c.rows, c.n)
+		b.Run(fmt.Sprint("top_k-", name, "-", c.k), func(b *testing.B) {
+			in := ops.Instr{Op: ops.TopK, Attrs: [][]int{{c.k}}, Outs: []ops.Result{{Type: typ(ops.F32, c.rows, c.k)}, {Type: typ(ops.S32, c.rows, c.k)}}}
+			outs := []Value{dense.New(in.Outs[0].Type), dense.New(in.Outs[1].Type)}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := Run(&in, []Value{x}, outs); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("sort-"+name, func(b *testing.B) { bench(b, ops.Sort, [][]int{{1}, {0}, {0}}, x.Type, x) })
+		b.Run("cumulative_sum-"+name, func(b *testing.B) { bench(b, ops.CumulativeSum, [][]int{{1}, {0}}, x.Type, x) })
+	}
+}
+
 // Operations that only copy, with the sizes of elixir/nx_vulkan_go/bench/host.exs,
 // so that the times can be compared.
 func BenchmarkCopies(b *testing.B) {

@@ -51,33 +51,32 @@ func byClass(in *dense.Call, args, outs []dense.Value, o ordering) error {
 func sortIn[C dense.RealClass](in *dense.Call, args, outs []dense.Value) {
 	load, d := dense.LoadAs[C](args[0].Type.DType), args[0].Type.DType
 	store := dense.StoreAs[C](d)
-	dense.EachLine(in.Worker, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker, l dense.Line) {
-		xs, order := make([]C, l.N), make([]C, l.N)
-		dense.LoadLine(w, load, xs, args[0].Data, l)
-		sortLine(w, xs, in.Attrs[1][0] != 0, func(items []keyed) {
-			dense.Parallel(w, len(items), 4, func(lo, hi int) {
-				for i, x := range items[lo:hi] {
-					order[lo+i] = xs[x.at]
-				}
-			})
-		})
-		dense.ScatterLine(w, store, outs[0].Data, l, order)
+	dense.EachLine(in.Worker, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker) func(l dense.Line) {
+		var xs, order []C
+		return func(l dense.Line) {
+			xs, order = dense.Resize(xs, l.N), dense.Resize(order, l.N)
+			dense.LoadLine(w, load, xs, args[0].Data, l)
+			s := sortLine(w, xs, in.Attrs[1][0] != 0, l.N)
+			defer s.end()
+			eachItem(w, s.items, func(i, at int) { order[i] = xs[at] })
+			dense.ScatterLine(w, store, outs[0].Data, l, order)
+		}
 	})
 }
 
 func argsortIn[C dense.RealClass](in *dense.Call, args, outs []dense.Value) {
 	load, store := dense.LoadAs[C](args[0].Type.DType), dense.StoreInt[outs[0].Type.DType]
-	dense.EachLine(in.Worker, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker, l dense.Line) {
-		xs, order := make([]C, l.N), make([]int64, l.N)
-		dense.LoadLine(w, load, xs, args[0].Data, l)
-		sortLine(w, xs, in.Attrs[1][0] != 0, func(items []keyed) {
-			dense.Parallel(w, len(items), 1, func(lo, hi int) {
-				for i, x := range items[lo:hi] {
-					order[lo+i] = int64(x.at)
-				}
-			})
-		})
-		dense.ScatterLine(w, store, outs[0].Data, l, order)
+	dense.EachLine(in.Worker, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker) func(l dense.Line) {
+		var xs []C
+		var order []int64
+		return func(l dense.Line) {
+			xs, order = dense.Resize(xs, l.N), dense.Resize(order, l.N)
+			dense.LoadLine(w, load, xs, args[0].Data, l)
+			s := sortLine(w, xs, in.Attrs[1][0] != 0, l.N)
+			defer s.end()
+			eachItem(w, s.items, func(i, at int) { order[i] = int64(at) })
+			dense.ScatterLine(w, store, outs[0].Data, l, order)
+		}
 	})
 }
 
@@ -85,19 +84,19 @@ func topKIn[C dense.RealClass](in *dense.Call, args, outs []dense.Value) {
 	k, shape := in.Attrs[0][0], args[0].Type.Shape
 	load, store := dense.LoadAs[C](args[0].Type.DType), dense.StoreAs[C](outs[0].Type.DType)
 	storeIndex := dense.StoreInt[outs[1].Type.DType]
-	dense.EachLine(in.Worker, shape, len(shape)-1, func(w *sched.Worker, l dense.Line) {
-		xs, top, order := make([]C, l.N), make([]C, k), make([]int64, k)
-		dense.LoadLine(w, load, xs, args[0].Data, l)
-		sortLine(w, xs, true, func(items []keyed) {
-			dense.Parallel(w, k, 4, func(lo, hi int) {
-				for i, x := range items[lo:hi] {
-					top[lo+i], order[lo+i] = xs[x.at], int64(x.at)
-				}
-			})
-		})
-		to := dense.Line{At: l.At / l.N * k, Step: 1, N: k}
-		dense.ScatterLine(w, store, outs[0].Data, to, top)
-		dense.ScatterLine(w, storeIndex, outs[1].Data, to, order)
+	dense.EachLine(in.Worker, shape, len(shape)-1, func(w *sched.Worker) func(l dense.Line) {
+		var xs, top []C
+		var order []int64
+		return func(l dense.Line) {
+			xs, top, order = dense.Resize(xs, l.N), dense.Resize(top, k), dense.Resize(order, k)
+			dense.LoadLine(w, load, xs, args[0].Data, l)
+			s := sortLine(w, xs, true, k)
+			defer s.end()
+			eachItem(w, s.items[:k], func(i, at int) { top[i], order[i] = xs[at], int64(at) })
+			to := dense.Line{At: l.At / l.N * k, Step: 1, N: k}
+			dense.ScatterLine(w, store, outs[0].Data, to, top)
+			dense.ScatterLine(w, storeIndex, outs[1].Data, to, order)
+		}
 	})
 }
 
@@ -126,22 +125,25 @@ func accumulateIn[C dense.Class](in *dense.Call, table *elementwise.Scalars[C], 
 	}
 	d := args[0].Type.DType
 	load, store := dense.LoadAs[C](d), dense.StoreAs[C](d)
-	dense.EachLine(in.Worker, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker, l dense.Line) {
-		xs := make([]C, l.N)
-		dense.LoadLine(w, load, xs, args[0].Data, l)
+	dense.EachLine(in.Worker, args[0].Type.Shape, in.Attrs[0][0], func(w *sched.Worker) func(l dense.Line) {
+		var xs []C
 		p := dense.Pacer{Worker: w}
-		if in.Attrs[1][0] != 0 {
-			for i := l.N - 2; i >= 0; i-- {
-				p.Step(2)
-				xs[i] = join(xs[i+1], xs[i])
+		return func(l dense.Line) {
+			xs = dense.Resize(xs, l.N)
+			dense.LoadLine(w, load, xs, args[0].Data, l)
+			if in.Attrs[1][0] != 0 {
+				for i := l.N - 2; i >= 0; i-- {
+					p.Step(2)
+					xs[i] = join(xs[i+1], xs[i])
+				}
+			} else {
+				for i := 1; i < l.N; i++ {
+					p.Step(2)
+					xs[i] = join(xs[i-1], xs[i])
+				}
 			}
-		} else {
-			for i := 1; i < l.N; i++ {
-				p.Step(2)
-				xs[i] = join(xs[i-1], xs[i])
-			}
+			dense.ScatterLine(w, store, outs[0].Data, l, xs)
 		}
-		dense.ScatterLine(w, store, outs[0].Data, l, xs)
 	})
 	return nil
 }

@@ -1,7 +1,6 @@
 package reduction
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -22,23 +21,78 @@ type sorter struct{ items, spare []keyed }
 
 var sorters = sync.Pool{New: func() any { return new(sorter) }}
 
-// sortLine calls f with the elements of a line in order: -Inf first and NaN last, or the
-// other way round. The sort is stable; all NaNs are equal, and so are the two zeros.
-func sortLine[C dense.RealClass](w *sched.Worker, xs []C, descending bool, f func(items []keyed)) {
+// sortLine has the elements of a line in order, at least so many of the first: -Inf first and NaN last, or the
+// other way round. The sort is stable; all NaNs are equal, and so are the two zeros. The caller ends the sorter.
+func sortLine[C dense.RealClass](w *sched.Worker, xs []C, descending bool, first int) *sorter {
 	r := sorters.Get().(*sorter)
-	defer sorters.Put(r)
 	r.items, r.spare = resize(w, r.items, len(xs)), resize(w, r.spare, len(xs))
-	dense.Parallel(w, len(xs), 4, func(lo, hi int) {
-		items := r.items[lo:hi]
-		setKeys(items, xs[lo:hi], lo)
-		if descending {
-			for i := range items {
-				items[i].key = ^items[i].key
-			}
+	if len(xs) < radixMin {
+		setKeys(r.items, xs, 0, descending)
+	} else {
+		dense.Parallel(w, len(xs), 4, func(lo, hi int) { setKeys(r.items[lo:hi], xs[lo:hi], lo, descending) })
+	}
+	p := &dense.Pacer{Worker: w}
+	if first <= mostFirst && first <= len(xs)/fewOf {
+		r.first(first, p)
+	} else {
+		r.sort(p)
+	}
+	return r
+}
+
+// end gives the memory back.
+func (r *sorter) end() { sorters.Put(r) }
+
+// eachItem calls f for all items with their number and their place in the line.
+func eachItem(w *sched.Worker, items []keyed, f func(i, at int)) {
+	if len(items) < dense.ParallelMin {
+		for i, x := range items {
+			f(i, x.at)
+		}
+		return
+	}
+	dense.Parallel(w, len(items), 4, func(lo, hi int) {
+		for i, x := range items[lo:hi] {
+			f(lo+i, x.at)
 		}
 	})
-	r.sort(&dense.Pacer{Worker: w})
-	f(r.items)
+}
+
+// The first elements are found without an order of the others where they are so few, and one in so many.
+const (
+	mostFirst = 64
+	fewOf     = 8
+)
+
+// first has the first k items in order. Each of the others is compared with the last of these.
+func (r *sorter) first(k int, p *dense.Pacer) {
+	items := r.items
+	insertionSort(items[:k])
+	for lo := k; lo < len(items); lo += dense.SliceWork {
+		part := items[lo:min(len(items), lo+dense.SliceWork)]
+		for _, x := range part {
+			if x.key >= items[k-1].key {
+				continue
+			}
+			i := k - 1
+			for ; i > 0 && x.key < items[i-1].key; i-- {
+				items[i] = items[i-1]
+			}
+			items[i] = x
+		}
+		p.Step(len(part))
+	}
+}
+
+// insertionSort orders few items.
+func insertionSort(items []keyed) {
+	for i := 1; i < len(items); i++ {
+		x, j := items[i], i
+		for ; j > 0 && x.key < items[j-1].key; j-- {
+			items[j] = items[j-1]
+		}
+		items[j] = x
+	}
 }
 
 // resize returns items of a length, whatever they hold. It yields before it makes many.
@@ -53,7 +107,7 @@ func resize(w *sched.Worker, items []keyed, n int) []keyed {
 }
 
 // setKeys sets the keys and places of elements; the first has place at.
-func setKeys[C dense.RealClass](items []keyed, xs []C, at int) {
+func setKeys[C dense.RealClass](items []keyed, xs []C, at int, descending bool) {
 	switch xs := any(xs).(type) {
 	case []float64:
 		for i, x := range xs {
@@ -66,6 +120,11 @@ func setKeys[C dense.RealClass](items []keyed, xs []C, at int) {
 	case []uint64:
 		for i, x := range xs {
 			items[i] = keyed{x, at + i}
+		}
+	}
+	if descending {
+		for i := range items {
+			items[i].key = ^items[i].key
 		}
 	}
 }
@@ -85,13 +144,13 @@ func floatKey(x float64) uint64 {
 }
 
 // radixMin is the least number of elements that are sorted by digits.
-const radixMin = 96
+const radixMin = 65
 
 // sort orders the items, least significant byte first; bytes that all keys share
 // are passed over, so that narrow types take few passes.
 func (r *sorter) sort(p *dense.Pacer) {
 	if len(r.items) < radixMin {
-		slices.SortStableFunc(r.items, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })
+		insertionSort(r.items)
 		return
 	}
 	differ := uint64(0)

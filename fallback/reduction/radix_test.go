@@ -3,11 +3,12 @@ package reduction
 import (
 	"cmp"
 	"math"
+	"slices"
+	"testing"
+
 	"nxvk/fallback/dense"
 	"nxvk/fallback/densetest"
 	"nxvk/ops"
-	"slices"
-	"testing"
 )
 
 // before is the order of Nx: NaN is larger than everything.
@@ -19,7 +20,7 @@ func before(x, y float64) int {
 }
 
 // Sorting is a stable sort by comparison, whatever the length and the direction,
-// to the sign of zeros.
+// to the sign of zeros. The first elements are those of a sort.
 func TestSortLine(t *testing.T) {
 	for _, n := range []int{1, 2, 7, 64, radixMin - 1, radixMin, 257, 5000} {
 		xs := densetest.Peculiar(n, uint64(n))
@@ -31,32 +32,48 @@ func TestSortLine(t *testing.T) {
 				}
 				return before(xs[i], xs[j])
 			})
-			sortLine(nil, xs, descending, func(items []keyed) {
-				for i, x := range items {
+			for _, first := range []int{1, min(5, n), min(mostFirst, n), n} {
+				s := sortLine(nil, xs, descending, first)
+				for i, x := range s.items[:first] {
 					if x.at != want[i] {
-						t.Fatalf("%d elements, descending %v: place %d has %v, want %v", n, descending, i, xs[x.at], xs[want[i]])
+						t.Fatalf("first %d of %d elements, descending %v: place %d has %v, want %v", first, n, descending, i, xs[x.at], xs[want[i]])
 					}
 				}
-			})
+				s.end()
+			}
+		}
+	}
+}
+
+// Items have their own numbers, also where processors share them.
+func TestEachItem(t *testing.T) {
+	for _, n := range []int{3, dense.ParallelMin + 1} {
+		items, got := make([]keyed, n), make([]int, n)
+		for i := range items {
+			items[i].at = n - i
+		}
+		eachItem(nil, items, func(i, at int) { got[i] = at })
+		for i, at := range got {
+			if at != n-i {
+				t.Fatalf("item %d of %d has %d, want %d", i, n, at, n-i)
+			}
 		}
 	}
 }
 
 func TestSortIntegers(t *testing.T) {
+	places := func(s *sorter) (list []int) {
+		for _, x := range s.items {
+			list = append(list, x.at)
+		}
+		return list
+	}
 	signed := []int64{3, math.MinInt64, -1, math.MaxInt64, 0, 3, -1 << 40}
-	sortLine(nil, signed, false, func(items []keyed) {
-		got := []int{}
-		for _, x := range items {
-			got = append(got, x.at)
-		}
-		if want := []int{1, 6, 2, 4, 0, 5, 3}; !slices.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
-	})
+	if got, want := places(sortLine(nil, signed, false, len(signed))), []int{1, 6, 2, 4, 0, 5, 3}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 	unsigned := []uint64{1 << 63, 0, math.MaxUint64, 7}
-	sortLine(nil, unsigned, true, func(items []keyed) {
-		if items[0].at != 2 || items[1].at != 0 || items[2].at != 3 || items[3].at != 1 {
-			t.Errorf("got %v", items)
-		}
-	})
+	if got, want := places(sortLine(nil, unsigned, true, len(unsigned))), []int{2, 0, 3, 1}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
 }
