@@ -2,6 +2,7 @@ package exec
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"nxvk/gen/exec/devcopy"
@@ -145,11 +146,25 @@ func (a *arrival) end() {
 	}
 }
 
+// leaving reports whether a value of the session is on its way from another device of the node, and has been freed: its
+// memory is let go when it arrives.
+func leaving(q *Queue) bool {
+	home := q.home()
+	return slices.ContainsFunc(home.asyncs, func(f *Queue) bool {
+		a := f.incoming
+		if f == q || a == nil || a.receiver == nil || a.in.Shared == nil || a.in.Shared.Node != "" {
+			return false
+		}
+		return home.pending[a.in.Outs[0].ID] != f
+	})
+}
+
 // release lets go of the memory, and of what the device does for it. The session holds that of a value that it has.
 func (a *arrival) release() {
 	if a.mem != nil {
 		a.mem.Drop()
 		a.mem = nil
+		a.sharing.cfg.Post(a.sharing.memory.Retry) // some may wait for it; see leaving
 	}
 	if a.feed != nil {
 		a.feed.End()

@@ -135,6 +135,7 @@ func newMemory(e *Executor) *memory.Manager[*Queue] {
 	return memory.NewManager(memory.ManagerConfig[*Queue]{
 		Device: c.dev, Post: c.cfg.Post, Flush: c.feeds.Flush, Error: c.feeds.Error, Resume: s.Resume,
 		AwaitChecks: func(q *Queue) bool { return checks.Await(c.feed(q), func() { s.Resume(q) }) },
+		Leaving:     leaving,
 		Session:     sessionOf,
 		Claim:       func(q *Queue) *memory.Claim { return &q.claim },
 		Alloc:       func(q *Queue, n int) (*vulkan.Buffer, error) { return e.sharing.allocFeed(q).TryAlloc(n) },

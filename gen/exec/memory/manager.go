@@ -46,6 +46,7 @@ type ManagerConfig[Q any] struct {
 	Claim       func(Q) *Claim
 	Alloc       func(Q, int) (*vulkan.Buffer, error) // from the device
 	AwaitChecks func(Q) bool                         // has a queue wait for checks, which hold memory; false where there are none
+	Leaving     func(Q) bool                         // values of the session are still on their way, and freed when they arrive; Retry follows
 	Resume      func(Q)                              // goes on with a queue that has waited for memory
 	Sessions    iter.Seq[*store.Session]
 
@@ -80,6 +81,10 @@ func (m *Manager[Q]) Reserve(q Q, n int64) (wait queue.Wait, err error) {
 	}
 	if m.cfg.AwaitChecks(q) {
 		return queue.ForDevice, nil
+	}
+	if m.cfg.Leaving(q) {
+		m.waiting = append(m.waiting, q)
+		return queue.ForMemory, nil
 	}
 	if m.sweep(q) {
 		return queue.ForMemory, nil
