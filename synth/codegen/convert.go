@@ -17,6 +17,8 @@ func (e *Emitter) Cast(x kernel.Value, from, to ops.DType) kernel.Value {
 		return e.truncate(x, to)
 	case WideType(from) == scalar.F64 && to.IsFloat() && to != ops.F32 && to != ops.BF16:
 		return e.roundOdd(x)
+	case WideType(from) == scalar.F64 && WideType(to) == scalar.F32 && e.Target.Flushes64:
+		return e.shorten(x)
 	case WideType(from) == scalar.F32 && to == ops.F64 && !e.Target.CPU:
 		return e.lengthen(x)
 	}
@@ -53,6 +55,20 @@ func (e *Emitter) lengthen(x kernel.Value) kernel.Value {
 	negative := e.Compare(scalar.Ne, e.And(bits, 1<<31), zero)
 	v = e.Select(negative, e.Prim(scalar.Neg, scalar.F64, v), v)
 	return e.Select(tiny, v, e.Convert(x, scalar.F64))
+}
+
+// shorten converts f64 to f32 where the device's conversion flushes subnormals (lavapipe of Mesa 26). The bits of one are
+// its multiple of the least subnormal, which f64 rounds to an integer.
+func (e *Emitter) shorten(x kernel.Value) kernel.Value {
+	sign := e.And(e.Convert(e.Shr(e.Bitcast(x, scalar.U64), 32), scalar.U32), 1<<31)
+	negative := e.Compare(scalar.Lt, x, e.Float(scalar.F64, 0))
+	size := e.Select(negative, e.Prim(scalar.Neg, scalar.F64, x), x)
+	tiny := e.Compare(scalar.Lt, size, e.Float(scalar.F64, 0x1p-126))
+	const whole = 0x1p52 // f64 has no fractions from here on
+	multiple := e.Mul(e.Select(tiny, size, e.Float(scalar.F64, 0)), e.Float(scalar.F64, 0x1p149))
+	rounded := e.Sub(e.Add(multiple, e.Float(scalar.F64, whole)), e.Float(scalar.F64, whole))
+	bits := e.Prim(scalar.Or, scalar.U32, e.Convert(rounded, scalar.U32), sign)
+	return e.Select(tiny, e.Bitcast(bits, scalar.F32), e.Convert(x, scalar.F32))
 }
 
 // roundOdd converts f64 to f32 by rounding to odd (Boldo and Melquiond 2008):

@@ -121,3 +121,39 @@ func TestSettleBF16(t *testing.T) {
 		}
 	}
 }
+
+// Where a device's conversion flushes subnormals, f64 is shortened to f32 as elsewhere: numbers of all magnitudes, halves of
+// subnormals and their neighbours, and what is none.
+func TestShorten(t *testing.T) {
+	r := rand.New(rand.NewPCG(64, 32))
+	list := []float64{0, math.Inf(1), math.NaN(), 0x1p-126, math.Nextafter(0x1p-126, 0), 0x1p-149, 0x1p-150, math.Nextafter(0x1p-150, 1), 5e-324, 1, 1e300}
+	for range 2000 {
+		half := float64(r.IntN(1<<24)) * 0x1p-150
+		list = append(list, half, math.Nextafter(half, 0), math.Nextafter(half, 1), math.Ldexp(1+r.Float64(), r.IntN(300)-200))
+	}
+	shape := ops.Shape{2 * len(list)}
+	var data []byte
+	var want []uint32
+	for _, x := range list {
+		for _, x := range []float64{x, -x} {
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(x))
+			want = append(want, math.Float32bits(float32(x)))
+		}
+	}
+	for name, target := range synthtest.Targets {
+		target := *target
+		target.Flushes64 = true
+		in := &ops.Instr{Op: ops.AsType, Outs: []ops.Result{{Type: ops.Type{DType: ops.F32, Shape: shape}}}}
+		p, err := synthtest.Lower(t, &target, in, ops.Type{DType: ops.F64, Shape: shape})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := synthtest.Execute(t, p, []int{4 * len(want)}, [][]byte{data}, nil)[0]
+		for i, w := range want {
+			got, x := binary.LittleEndian.Uint32(out[4*i:]), list[i/2]
+			if got != w && x == x {
+				t.Fatalf("%s: %g gives %#x, want %#x", name, x, got, w)
+			}
+		}
+	}
+}

@@ -241,7 +241,7 @@ func FullKey(t *lowering.Target, p *Program, fixed bool) string {
 	if fixed {
 		fmt.Fprintf(&b, " nums=%v", p.Numbers)
 	}
-	for _, f := range []bool{t.CPU, t.Addresses, t.PreciseDiv, t.Subnormals, t.Exp2, t.Halves, t.RoundHalf, t.Preserve32, t.Preserve64,
+	for _, f := range []bool{t.CPU, t.Addresses, t.PreciseDiv, t.Subnormals, t.Exp2, t.Halves, t.RoundHalf, t.Flushes64, t.Preserve32, t.Preserve64,
 		t.RoundEven32, t.RoundEven64, t.Denorm32, t.Denorm64, t.Int64, t.Float64,
 		t.Narrow(kernel.U8), t.Narrow(kernel.U16)} {
 		if f {

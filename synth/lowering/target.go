@@ -70,6 +70,7 @@ type Target struct {
 	Exp2                     bool // see scalar.Env
 	Halves                   bool // scalar.PackHalf and UnpackHalf are exact, also of subnormals
 	RoundHalf                bool // so is scalar.RoundHalf
+	Flushes64                bool // the conversion of f64 to f32 gives zero for subnormals
 	Rounds                   Rounding
 
 	SharedMemory   int // bytes for a workgroup

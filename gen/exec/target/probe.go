@@ -44,15 +44,16 @@ func Probe(d *vulkan.Device, archive synth.Archive) (synth.Target, error) {
 
 // trials are what the trials on a device find.
 type trials struct {
-	PreciseDiv, Subnormals, Exp2, Halves, RoundHalf bool
-	Rounds                                          synth.Rounding
-	Alike                                           []synth.Matrix
+	PreciseDiv, Subnormals, Flushes64, Exp2, Halves, RoundHalf bool
+
+	Rounds synth.Rounding
+	Alike  []synth.Matrix
 }
 
 // tell adds the findings to a target.
 func (k *trials) tell(t *synth.Target) {
 	t.PreciseDiv, t.Subnormals, t.Exp2, t.Halves, t.RoundHalf = k.PreciseDiv, k.Subnormals, k.Exp2, k.Halves, k.RoundHalf
-	t.Rounds, t.Alike = k.Rounds, k.Alike
+	t.Flushes64, t.Rounds, t.Alike = k.Flushes64, k.Rounds, k.Alike
 }
 
 // tryAll makes the trials. Later ones build on what earlier ones have found.
@@ -71,6 +72,11 @@ func tryAll(d *vulkan.Device, t synth.Target) (k trials, err error) {
 	k.PreciseDiv = div && sqrt
 	if k.Subnormals, err = agrees(d, &raw, ops.Add, tiny, func(x, y float32) float32 { return x + y }); err != nil {
 		return k, err
+	}
+	if t.Float64 {
+		if k.Flushes64, err = flushes64(d, &t); err != nil {
+			return k, err
+		}
 	}
 	k.tell(&t)
 	if t.CPU {
@@ -130,6 +136,18 @@ func Alike(d *vulkan.Device, t *synth.Target) ([]synth.Matrix, error) {
 		}
 	}
 	return list, nil
+}
+
+// flushes64 reports whether the device's conversion of f64 to f32 is wrong for subnormals.
+func flushes64(d *vulkan.Device, t *synth.Target) (bool, error) {
+	var in, want []byte
+	for _, x := range samples(0x1p-149, 0x1p-126)[:probed] {
+		y := float64(x) * (1 + 0x1p-30)
+		in = binary.LittleEndian.AppendUint64(in, math.Float64bits(y))
+		want = binary.LittleEndian.AppendUint32(want, math.Float32bits(float32(y)))
+	}
+	got, err := convertProbe(d, t, in, ops.F64, ops.F32)
+	return !bytes.Equal(got, want), err
 }
 
 // exponential reports whether the device's own exponential and inverse root give a tanh

@@ -66,7 +66,7 @@ func convertProbe(d *vulkan.Device, t *synth.Target, x []byte, through ...ops.DT
 	}
 	out, err := read(d, s, bufs[1])
 	if err != nil {
-		return nil, fmt.Errorf("probe f16 on %s: %w", d.Info().Name, err)
+		return nil, fmt.Errorf("probe conversions on %s: %w", d.Info().Name, err)
 	}
 	return out, nil
 }
