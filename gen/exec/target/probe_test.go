@@ -38,9 +38,9 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// The tanh that is made of a device's own exponential is one, and as good as the library's
-// where the probe says so.
-func TestExponential(t *testing.T) {
+// device is the best one, or none and the test is skipped.
+func device(t *testing.T) *vulkan.Device {
+	t.Helper()
 	d, err := vulkan.Open("", vulkan.Options{Watchdog: -1}) // a busy machine is no lost device
 	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
 		t.Skipf("no device: %v", err)
@@ -48,7 +48,14 @@ func TestExponential(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// The tanh that is made of a device's own exponential is one, and as good as the library's
+// where the probe says so.
+func TestExponential(t *testing.T) {
+	d := device(t)
 	target, err := Probe(d, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -75,19 +82,14 @@ func TestExponential(t *testing.T) {
 
 // Kernels convert f16 exactly, by instructions of the device where the probe says so.
 func TestHalves(t *testing.T) {
-	d, err := vulkan.Open("", vulkan.Options{Watchdog: -1})
-	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
-		t.Skipf("no device: %v", err)
-	}
+	d := device(t)
+	target := Of(d.Info())
+	target.PreciseDiv, target.Subnormals = true, true
+	ok, err := halves(d, target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
-	target := Of(d.Info())
-	target.PreciseDiv, target.Subnormals = true, true
-	if target.Halves, err = halves(d, target); err != nil {
-		t.Fatal(err)
-	}
+	target.Halves = ok
 	t.Logf("instructions of the device: %v", target.Halves)
 	for _, own := range []bool{false, target.Halves} {
 		target.Halves = own
@@ -112,14 +114,7 @@ func (k kept) Put(key string, data []byte) { k[key] = data }
 
 // What an archive has is not tried again, unless it is damaged.
 func TestProbeOnce(t *testing.T) {
-	d, err := vulkan.Open("", vulkan.Options{Watchdog: -1})
-	if errors.Is(err, vulkan.ErrNoVulkan) || errors.Is(err, vulkan.ErrNoDevice) {
-		t.Skipf("no device: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	d := device(t)
 	archive := kept{}
 	want, err := Probe(d, archive)
 	if err != nil {
