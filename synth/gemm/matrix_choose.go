@@ -152,6 +152,10 @@ func (x *matrixModel) sharesOf(m *matrixMethod, p *Problem) []int {
 	return list
 }
 
+// mostSliced is how many rows or columns a product has at most that a sliced tile is chosen for. With more, the workgroups would
+// read the large operand from the second-level cache more often than the models know of.
+const mostSliced = 64
+
 // mostShares bounds the shares of k.
 const mostShares = 32
 
@@ -174,7 +178,7 @@ func (p *Problem) bestTile(shape Matrix, across [2]int, lies uint32, bytes int, 
 	leastWork := 0.0 // of tiles that all wait for memory
 	for _, x := range shape.models() {
 		m := matrixMethod{MatrixTile: x.tile, shape: shape, subgroup: t.Subgroup, places: g}
-		if !m.takes(across, lies, t) {
+		if !m.takes(across, lies, t) || m.sliced() && min(p.M, p.N) > mostSliced {
 			continue
 		}
 		try := func() {

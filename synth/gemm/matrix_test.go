@@ -124,6 +124,25 @@ func TestMatrixFewVectors(t *testing.T) {
 	}
 }
 
+// Products of few rows or columns with a matrix whose rows are whole vectors have subgroups that share out k; others have
+// tiles.
+func TestMatrixFewRows(t *testing.T) {
+	target := *hardware["16x16x16 of 32"]
+	target.Addresses, target.MaxGroups = true, [3]uint32{65535, 65535, 65535}
+	for _, c := range []struct {
+		m, n, k int
+		sliced  bool
+	}{
+		{9, 1024, 1024, true}, {16, 3072, 1024, true}, {32, 4096, 4096, true}, {16, 14336, 4096, true}, {1024, 16, 2048, true},
+		{16, 3071, 1024, false}, {16, 3072, 1023, false}, {128, 4096, 4096, false}, {512, 512, 512, false},
+	} {
+		p := Problem{Type: ops.F32, Operands: ops.F16, M: c.m, N: c.n, K: c.k, Batch: 1, A: Strides{Row: c.k, Col: 1}, B: Strides{Row: c.n, Col: 1}}
+		if m, _ := p.bestMatrix(&target); m.sliced() != c.sliced {
+			t.Errorf("%d×%d×%d: %v", c.m, c.n, c.k, m.MatrixTile)
+		}
+	}
+}
+
 // A device without a shape for a type, one that reaches buffers by bindings, and a processor leave
 // products to the other kernels.
 func TestMatrixAbsent(t *testing.T) {
