@@ -95,15 +95,12 @@ func insertionSort(items []keyed) {
 	}
 }
 
-// resize returns items of a length, whatever they hold. It yields before it makes many.
+// resize is dense.Resize, which yields before it makes many.
 func resize(w *sched.Worker, items []keyed, n int) []keyed {
-	if cap(items) >= n {
-		return items[:n]
-	}
-	if n >= dense.ParallelMin {
+	if cap(items) < n && n >= dense.ParallelMin {
 		w.Check()
 	}
-	return make([]keyed, n)
+	return dense.Resize(items, n)
 }
 
 // setKeys sets the keys and places of elements; the first has place at.
