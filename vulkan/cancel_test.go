@@ -96,6 +96,24 @@ func TestCloseKeepsWhatOthersNeed(t *testing.T) {
 	}
 }
 
+// TestCloseKeepsWhatOthersHaveRead closes a stream whose results another stream reads in work that waits, too, after which nobody holds
+// them.
+func TestCloseKeepsWhatOthersHaveRead(t *testing.T) {
+	d, g := openGate(t)
+	s, other := d.Stream(), d.Stream()
+	b, out := must(s.Alloc(64))(t), must(other.Alloc(64))(t)
+	release := g.hold(d)
+	filled(t, s, b, 7)
+	ticket := copied(t, other, out, b)
+	b.Free()
+	s.Close()
+	release()
+	wait(t, d, ticket)
+	if got := binary.LittleEndian.Uint32(read(t, d, other, out)); got != 7 {
+		t.Errorf("got %d, want 7", got)
+	}
+}
+
 // TestDroppedWorkKeepsOrder uses memory after two other streams, and cancels the second one's work:
 // the third one still comes after the first.
 func TestDroppedWorkKeepsOrder(t *testing.T) {

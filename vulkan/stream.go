@@ -205,8 +205,8 @@ func (s *Stream) Cancel(err error) {
 func (s *Stream) Computes(b *Buffer) bool { return s.regions.Computes(b.r) }
 
 // Close discards the commands that are recorded, and those that have not reached the device,
-// unless somebody still holds memory that they write: results that others have yet to read are
-// computed.
+// unless somebody still holds memory that they write, or another stream has submitted work behind them that uses
+// the same memory: results that others have yet to read are computed.
 func (s *Stream) Close() {
 	if s.regions.Live() {
 		if _, err := s.Submit(); err != nil {

@@ -35,6 +35,7 @@ type arrival struct {
 	mem      *store.Storage    // of the value here, held
 	copies   bool              // the device only copies it; kernels make nothing of it
 	copied   bool              // the receiver uses no memory any more
+	lent     *loan             // nil unless a run goes on with the value before it is there
 
 	err   error
 	late  *time.Timer // ends it at the deadline of its session
@@ -91,6 +92,9 @@ func (a *arrival) done(err error) {
 	a.copied = true
 	if a.err == nil {
 		a.err = err
+	}
+	if a.lent != nil {
+		a.lent.end(a.err)
 	}
 	if a.ended {
 		a.release()

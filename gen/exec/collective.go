@@ -38,6 +38,7 @@ type collective struct {
 	entry   *mesh.Entry // nil before there is memory for the result
 	sender  *devcopy.Sender
 	sending bool
+	met     bool // all ranks have entered
 	told    bool // the other ranks know err
 }
 
@@ -158,9 +159,9 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	case x.receiver != nil && !x.copied:
 		return queue.ForMesh
 	case x.err == nil && x.entry != nil:
-		out := x.in.Outs[0]
-		x.mem.Retain()
-		x.owner.put(out.ID, store.Value{Type: out.Type, Mem: x.mem})
+		if x.lent == nil {
+			x.owner.put(x.in.Outs[0].ID, x.value())
+		}
 	case x.err == nil:
 		if wait, x.err = x.bring(q); wait != 0 {
 			return wait
@@ -181,13 +182,21 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	}
 	if x.err != nil {
 		x.tell()
-		x.sharing.poison(x.owner, x.in, nil, x.err)
+		if x.lent == nil {
+			x.sharing.poison(x.owner, x.in, nil, x.err)
+		}
 	}
 	x.end()
 	if x.run != nil {
 		x.run.arrived(x)
 	}
 	return 0
+}
+
+// value is the result, with a hold on its memory.
+func (x *collective) value() store.Value {
+	x.mem.Retain()
+	return store.Value{Type: x.in.Outs[0].Type, Mem: x.mem}
 }
 
 // bring brings an operand to the device that the host has, where devices would exchange it.
@@ -247,6 +256,14 @@ func (x *collective) tell() {
 	x.told = true
 	if x.eager {
 		x.round.End(x.err)
+	}
+}
+
+// Met has the run go on with the result that is to come.
+func (x *collective) Met() {
+	x.met = true
+	if x.run != nil {
+		x.run.goOn(x)
 	}
 }
 

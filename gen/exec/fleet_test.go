@@ -1,8 +1,10 @@
 package exec
 
 import (
+
 	"bytes"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ type fleet struct {
 	qs     []*Queue
 	nodes  []string                // by rank; nil where all are of one
 	meshes map[string]*mesh.Meshes // by node
+	held   atomic.Bool             // the devices get nothing
 }
 
 // wires are the connections of a node with the others of its fleet: functions that the test runs in their order.
@@ -73,7 +76,7 @@ func newFleet(t *testing.T, kinds ...string) *fleet {
 		f.nodes = append(f.nodes, node)
 		var d *vulkan.Device
 		if kind != "host" {
-			fault := vulkan.Fault{Unmapped: kind == "GPU", Uncached: kind == "GPU"}
+			fault := vulkan.Fault{Unmapped: kind == "GPU", Uncached: kind == "GPU", Hold: f.held.Load}
 			if kind == "GPU" {
 				fault.CopyQueues = 2
 			}

@@ -352,17 +352,20 @@ func (r *run) await(x *collective) {
 	r.coming[x.in.Outs[0].ID] = x
 }
 
-// needsComing reports whether what a frame does next needs the result of a collective that is under way: a step
-// that reads it, or one with regions, which may, or the end of the block.
+// needsComing reports whether what a frame does next needs the result of a collective that is under way, and that it cannot have
+// beforehand: a step that reads it, or one with regions, which may, or the end of the block.
 func (r *run) needsComing(f *frame) bool {
 	if len(r.coming) == 0 {
 		return false
 	}
 	if f.pc == len(f.Steps) || len(f.Steps[f.pc].Regions) > 0 {
-		return true
+		for _, x := range r.coming {
+			x.lend()
+		}
+		return len(r.coming) > 0
 	}
 	for _, in := range f.Steps[f.pc].In.Ins {
-		if r.coming[in.ID] != nil && in.Lit == nil {
+		if x := r.coming[in.ID]; x != nil && in.Lit == nil && !x.lend() {
 			return true
 		}
 	}
@@ -377,6 +380,11 @@ func (r *run) arrived(x *collective) {
 		return
 	}
 	delete(r.coming, id)
+	r.goOn(x)
+}
+
+// goOn has the run look again whether it has to wait for a collective.
+func (r *run) goOn(x *collective) {
 	if q := x.owner; q.run == r && q.waits == queue.ForMesh {
 		x.sharing.queues.Resume(q)
 	}

@@ -28,9 +28,11 @@ func (m *Memory) Record(f *submit.Flow, flush func()) *Recording {
 // Use keeps a region until the batch is submitted. Commands of another recording that use it
 // come first, so they are submitted now.
 func (c *Recording) Use(r *Region) {
-	c.flushOther(r)
+	if !r.promise.Load().by(c.flow) {
+		c.flushOther(r)
+		r.user.Store(c)
+	}
 	r.refs.Add(1)
-	r.user.Store(c)
 	c.used = append(c.used, r)
 }
 
@@ -86,10 +88,20 @@ func (c *Recording) Follow(s *submit.Submission) (deps []*submit.Submission) {
 		return true
 	}
 	for _, w := range c.wrote {
+		if p := w.r.promise.Load(); p.by(c.flow) {
+			p.before.each(need)
+			p.add(s)
+			continue
+		}
 		w.r.uses.each(need)
 		w.r.uses.write(s)
 	}
 	for _, r := range c.used {
+		if p := r.promise.Load(); p.by(c.flow) {
+			p.before.each(need)
+			p.add(s)
+			continue
+		}
 		if u := r.uses.wrote; u != s {
 			if u != nil {
 				need(u)

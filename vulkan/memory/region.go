@@ -18,6 +18,7 @@ type Region struct {
 	gen       uint64                    // how often it was handed out, except by a Recording that takes it back
 	refs      atomic.Int32              // uses that are recorded and not submitted, and open readbacks
 	state     state                     // guarded by Memory.mu
+	promise   atomic.Pointer[Promise]   // that has not been kept
 	user      atomic.Pointer[Recording] // whose batch used it last; nil once that is submitted
 }
 

@@ -21,6 +21,7 @@ type Flow struct {
 	inFlight int           // batches that the device has, not seen complete
 	seconds  float64       // expected of these
 	copies   int           // on which of the queues that copy its batches are, from 1 on; 0: they compute
+	parked   bool          // it has batches, the next of which waits for a promise, and no part in the turns
 	aside    bool          // they compute on a queue of its own, and take no turns with other flows
 	family   *Family       // nil where it has none
 }

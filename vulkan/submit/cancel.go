@@ -54,10 +54,12 @@ func (q *Scheduler) Cancel(f *Flow, err error) {
 	q.cancelUnless(f, err, func(b *Batch) bool { return b.Submission.needed.Load() })
 }
 
-// CancelUnwanted discards the batches of a flow that wait, behind the last one that writes memory
+// CancelUnwanted discards the batches of a flow that wait, behind the last one that is needed or writes memory
 // that somebody still holds.
 func (q *Scheduler) CancelUnwanted(f *Flow, err error) {
-	q.cancelUnless(f, err, func(b *Batch) bool { return b.Writes != nil && b.Writes.Wanted() })
+	q.cancelUnless(f, err, func(b *Batch) bool {
+		return b.Submission.needed.Load() || b.Writes != nil && b.Writes.Wanted()
+	})
 }
 
 // cancelUnless discards the batches of a flow that wait, behind the last one to keep.

@@ -3,6 +3,7 @@ package submit
 import (
 	"slices"
 
+	"nxvk/vulkan/logical"
 	"nxvk/vulkan/vk"
 )
 
@@ -44,11 +45,15 @@ func (q *Scheduler) Last(f *Flow) *Submission {
 	return f.last
 }
 
-// Drain returns when no batch waits or is being submitted, or the device is lost.
+// Drain returns when no batch waits or is being submitted, or the device is lost. It discards what waits for promises.
 func (q *Scheduler) Drain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.issuing || len(q.backlog) > 0 {
+		if !q.issuing && !q.runnable() {
+			q.discardAll(logical.ErrClosed)
+			return
+		}
 		if err := q.d.Lost(); err != nil && !q.issuing {
 			q.discardAll(err)
 			return
@@ -57,7 +62,7 @@ func (q *Scheduler) Drain() {
 	}
 }
 
-// WaitAll returns when all batches are complete, or the device is lost.
+// WaitAll returns when all batches are complete, but for those that wait for promises, or the device is lost.
 func (q *Scheduler) WaitAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -73,7 +78,7 @@ func (q *Scheduler) WaitAll() {
 			if err != nil {
 				return
 			}
-		case !q.issuing && len(q.backlog) == 0:
+		case !q.issuing && !q.runnable():
 			return
 		default:
 			q.changed.Wait()

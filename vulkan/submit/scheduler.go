@@ -185,6 +185,11 @@ func (q *Scheduler) activate(f *Flow, now time.Time) {
 		q.reap() // the work of the others may have ended
 	}
 	q.backlog = append(q.backlog, f)
+	q.takePart(f, now)
+}
+
+// takePart has a flow take part in the turns that has batches.
+func (q *Scheduler) takePart(f *Flow, now time.Time) {
 	if f.inFlight == 0 {
 		q.clock.activate(&f.account)
 	}
@@ -196,6 +201,7 @@ func (q *Scheduler) activate(f *Flow, now time.Time) {
 // deactivate notes where a flow has no work any more.
 func (q *Scheduler) deactivate(f *Flow) {
 	if q.apart(f) == nil && f.inFlight == 0 && len(f.pending) == 0 {
+		f.parked = false
 		q.clock.deactivate(&f.account)
 	}
 }
@@ -256,6 +262,9 @@ func (q *Scheduler) next() (*Flow, *timeline) {
 			if len(t.busy) < maxInFlight && f.pending[0].ready() {
 				return f, t
 			}
+			continue
+		}
+		if q.park(f) {
 			continue
 		}
 		q.divide(f)

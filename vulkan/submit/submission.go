@@ -13,13 +13,14 @@ import (
 type Submission struct {
 	Flow *Flow
 
+	promise  bool          // see NewPromise
 	timeline *timeline     // where it was submitted; set before value
 	value    atomic.Uint64 // of the timeline when it is complete; 0 until it is submitted to the device
 	done     atomic.Bool   // seen complete
 	needed   atomic.Bool   // another flow comes after it, or the host reads its results
-	void     atomic.Bool   // it stands for its deps: it was cancelled, or joins several
+	void     atomic.Bool   // it stands for its deps: it was cancelled, joins several, or is a promise that was kept
 	began    atomic.Int64  // when the device got it, in Unix nanoseconds; 0 before
-	err      error         // why it was cancelled; nil where it joins several. Set before void
+	err      error         // why it was cancelled; nil where it was not. Set before void
 
 	// Guarded by Scheduler.mu, and constant once the submission is void.
 	deps    []*Submission // of other flows; of a void one, those before it in its own as well

@@ -40,6 +40,11 @@ func NewRank(cfg Config, in *ops.Instr, t ops.Type, operand, result *vulkan.Buff
 	return r
 }
 
+// Streams are those of the rank.
+func (r *Rank) Streams() []*vulkan.Stream {
+	return []*vulkan.Stream{r.down.Stream(), r.up.Stream(), r.compute.Stream()}
+}
+
 // End gives up what the device has not begun.
 func (r *Rank) End() {
 	for _, f := range []*feed.Feed{r.down, r.up, r.compute} {

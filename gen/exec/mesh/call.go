@@ -128,6 +128,7 @@ func (m member) tell(after *actions, f, gone func()) {
 func (c *call) begin(after *actions) {
 	c.last = c.parties[len(c.parties)-1].at
 	slices.SortFunc(c.parties, func(a, b member) int { return a.at - b.at })
+	c.met(after)
 	if c.exchange = c.share(); c.exchange == nil {
 		c.send(after)
 		return
@@ -135,6 +136,16 @@ func (c *call) begin(after *actions) {
 	w := c.exchange.window
 	w.waiting = append(w.waiting, c.exchange)
 	w.next(after)
+}
+
+// met tells the ranks of this node that all have entered.
+func (c *call) met(after *actions) {
+	if c.early() {
+		return
+	}
+	for _, m := range c.parties {
+		m.tell(after, m.party.Met, func() {})
+	}
 }
 
 // chunkBytes is the size of the chunks in which operands are sent.

@@ -57,6 +57,7 @@ func (f *far) begin(after *actions) {
 			f.ask(node, after)
 		}
 	}
+	c.met(after)
 	c.send(after)
 	f.settle(after)
 }

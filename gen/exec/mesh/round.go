@@ -34,6 +34,7 @@ type Round struct {
 // Party is what a rank does in a collective. Its methods are called on the goroutine of the Executor of its
 // session.
 type Party interface {
+	Met()                                               // all ranks have entered; it is not told of little, which is there by then
 	Send(chunk int, deliver func(devcopy.Chunk, error)) // sends the operand, in chunks of so many bytes
 	Take(devcopy.Chunk)                                 // of the result
 	Fail(error)                                         // ends the collective; the first error counts
