@@ -119,7 +119,7 @@ func integerProgram(r *rand.Rand) *ops.Region {
 		switch {
 		case op.Info().Compare:
 			to = ops.U8
-		case r.IntN(16) == 0:
+		case r.IntN(3) == 0:
 			to = one()
 		}
 		if outs, ok := p.Add(op, []ops.DType{to}, nil, nil, ins...); ok {

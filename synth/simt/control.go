@@ -77,24 +77,27 @@ func (m *machine) count(where []uint32) (n int) {
 	return n
 }
 
-// split takes both ways of a branch, each for its invocations.
+// split takes both ways of a branch, each for its invocations, and for those before the last of them: most branches leave out
+// what is behind the end of a result.
 func (m *machine) split(where []uint32, yes, no []op) {
-	mask, active := m.mask, m.active
+	mask, active, n := m.mask, m.active, m.n
 	var room [Width]uint32
-	m.mask = room[:m.n]
 	for k, ops := range [2][]op{yes, no} {
-		m.active = 0
+		m.active, m.n = 0, 0
 		for i, x := range where {
 			x ^= uint32(k)
 			if mask != nil {
 				x &= mask[i]
 			}
-			m.mask[i] = x
-			m.active += int(x)
+			if room[i] = x; x != 0 {
+				m.active++
+				m.n = i + 1
+			}
 		}
+		m.mask = room[:m.n]
 		m.run(ops)
 	}
-	m.mask, m.active = mask, active
+	m.mask, m.active, m.n = mask, active, n
 }
 
 // copy gives values what others have, all at once: one of them may be another's.

@@ -109,7 +109,7 @@ func (c *Code) stretch(w *sched.Worker, buffers [][]byte, params []byte, grid [3
 		m = &machine{Code: c, columns: make([]uint64, c.words)}
 	}
 	m.w, m.buffers, m.params, m.grid, m.ran, m.looked = w, buffers, params, grid, 0, 0
-	m.n = Width
+	m.n = min(Width, end-first)
 	for i := range c.k.Head {
 		m.constant(&c.k.Head[i])
 	}

@@ -256,9 +256,14 @@ func computed(in *ops.Instr, types []ops.Type) []ops.Type {
 }
 
 // merges reports whether an instruction on integers computes in the type to which its operands merge, or in one above it. In a
-// narrower one a kernel converts the operands before it computes, and a routine what it has computed.
+// narrower one a kernel converts the operands before it computes, and a routine what it has computed. That gives the same bits
+// where those of a result depend on the lower ones of the operands alone.
 func merges(in *ops.Instr, types []ops.Type) bool {
 	to := in.Outs[0].Type.DType
+	switch in.Op {
+	case ops.Add, ops.Subtract, ops.Multiply, ops.Negate, ops.BitwiseAnd, ops.BitwiseOr, ops.BitwiseXor, ops.BitwiseNot:
+		return true
+	}
 	return in.Op == ops.AsType || in.Op.Info().Compare || !slices.ContainsFunc(types, func(t ops.Type) bool { return ops.Merge(t.DType, to) != to })
 }
 

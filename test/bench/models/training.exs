@@ -32,7 +32,7 @@
 #                             apart from the others, and runs no step
 #     --top        20         how many kinds of parts these two list, the costliest first
 #
-# The result is one line of JSON. Measured: "ms", a step in a row of them, of which the last loss is read; "read", a step whose
+# The result is one line of JSON. Measured: "ms", a step in a row of them, all of which the devices have computed; "read", a step whose
 # loss is read, and "call", the part of it before the call returns; "cold", the first step, tracing included; and "peak",
 # the most bytes of the device's memory that were used. Explained: dispatches, bytes moved and
 # estimated milliseconds, and the memory that the plan needs: "live" at the worst part, of that "params"
@@ -264,7 +264,7 @@ defmodule Training do
   defp shared(%{devices: 1}), do: []
   defp shared(o), do: [data_parallel: o.devices]
 
-  # The time of a step in a row of them, as in a loop that does not look at each loss.
+  # The time of a step in a row of them, as in a loop that does not look at each loss. The last loss is there before the state.
   defp row(o, step, data, state) do
     start = System.monotonic_time(:microsecond)
 
@@ -272,6 +272,7 @@ defmodule Training do
       Enum.reduce(1..o.runs, {nil, state}, fn _, {_, state} -> one(o, step, data, state) end)
 
     Nx.to_binary(loss)
+    for i <- 1..o.devices, do: NxVulkanGo.sync(device: i - 1)
     since(start) / o.runs
   end
 
