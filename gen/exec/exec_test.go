@@ -254,8 +254,8 @@ func TestDeviceThrottle(t *testing.T) {
 		r.Free(q, id-1)
 		most = max(most, r.exec.core.feeds.InFlight())
 	}
-	if most > feed.Deep {
-		r.Errorf("%d submissions in flight, want at most %d", most, feed.Deep)
+	if most > feed.Deepest {
+		r.Errorf("%d submissions in flight, want at most %d", most, feed.Deepest)
 	}
 	got, err := r.Read(q, ops.ID(1+n), 7, 1)
 	if err != nil || got[0] != float32(7+n) {

@@ -1,7 +1,6 @@
 package exec
 
 import (
-
 	"bytes"
 	"strings"
 	"sync/atomic"

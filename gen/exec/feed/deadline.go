@@ -32,16 +32,20 @@ func (f *Feed) Works(x *Effort) { f.progress.works(x) }
 
 // sent is a submission that has not completed.
 type sent struct {
-	ticket  vulkan.Ticket
-	efforts []*Effort
-	since   time.Time // when the first of what it carries out began; zero while others are before it
-	late    bool      // its deadline has passed
+	ticket     vulkan.Ticket
+	dispatches int
+	cost       float64 // seconds, as estimated
+	efforts    []*Effort
+	since      time.Time // when the first of what it carries out began; zero while others are before it
+	late       bool      // its deadline has passed
 }
 
 // progress is what the device has yet to complete of a session, in order.
 type progress struct {
-	sent    []sent
-	efforts []*Effort // with work in what has been recorded and not submitted
+	sent       []sent
+	dispatches int       // of all of these
+	cost       float64   // likewise
+	efforts    []*Effort // with work in what has been recorded and not submitted
 }
 
 // works notes that what is recorded next is part of an effort; nil is an effort of its own.
@@ -51,9 +55,10 @@ func (p *progress) works(x *Effort) {
 	}
 }
 
-// submit notes that what has been recorded is submitted.
-func (p *progress) submit(t vulkan.Ticket, now time.Time) {
-	p.sent = append(p.sent, sent{ticket: t, efforts: slices.Clone(p.efforts)})
+// submit notes that what has been recorded is submitted, so many dispatches.
+func (p *progress) submit(t vulkan.Ticket, dispatches int, cost float64, now time.Time) {
+	p.sent = append(p.sent, sent{ticket: t, dispatches: dispatches, cost: cost, efforts: slices.Clone(p.efforts)})
+	p.count()
 	p.drop()
 	p.begin(now)
 }
@@ -67,7 +72,17 @@ func (p *progress) drop() {
 // complete notes the end of a submission.
 func (p *progress) complete(t vulkan.Ticket, now time.Time) {
 	p.sent = slices.DeleteFunc(p.sent, func(s sent) bool { return s.ticket == t })
+	p.count()
 	p.begin(now)
+}
+
+// count adds up what has not completed.
+func (p *progress) count() {
+	p.dispatches, p.cost = 0, 0
+	for i := range p.sent {
+		p.dispatches += p.sent[i].dispatches
+		p.cost += p.sent[i].cost
+	}
 }
 
 // begin starts the clocks of what the device has come to.

@@ -32,10 +32,11 @@ const (
 	// supply is for how long the device has work, by the estimates of dispatches, where a batch does not end early. Writing the
 	// commands of one of 256 takes a host that long, and each submission leaves an H200 idle for 10 µs.
 	supply = 200 * time.Microsecond
-	// Deep is so many submissions that the device has enough to do: queues then
-	// wait before they record more than another batch. package vulkan would
-	// wait itself at a few more than that.
-	Deep = 12
+	// deep is so many batches that the device has enough to do: queues then
+	// wait before they record more than another one.
+	deep = 12
+	// Deepest bounds the submissions that the device has, which may be short: each collective ends one.
+	Deepest = 64
 )
 
 // Feed is the work of a session for the device: its stream, and how much of it there is.
@@ -114,7 +115,13 @@ func (f *Feed) Living() *Feed {
 
 // Full reports whether the device has enough to do, and more has gathered than a batch:
 // who has more waits with Throttle.
-func (f *Feed) Full() bool { return f.inFlight >= Deep && f.full(batchBusy) }
+func (f *Feed) Full() bool { return f.deep() && f.full(batchBusy) }
+
+// deep reports whether the device has enough to do.
+func (f *Feed) deep() bool {
+	p := &f.progress
+	return f.inFlight >= deep && (p.dispatches >= deep*batchBusy || p.cost >= deep*batchTime || f.inFlight >= Deepest)
+}
 
 // Idle reports whether nothing is recorded, and the device has nothing of the feed.
 func (f *Feed) Idle() bool { return f.recorded == 0 && f.inFlight == 0 }
@@ -138,7 +145,7 @@ func (f *Feed) Bound() {
 	if f.inFlight < shallow && time.Until(f.until) < supply {
 		most = f.length
 	}
-	if f.inFlight < Deep && f.full(most) || f.starved() {
+	if !f.deep() && f.full(most) || f.starved() {
 		f.goOn()
 	}
 }

@@ -149,7 +149,7 @@ func (fs *Feeds) Listen() {
 // FlushSilent submits what has gathered of feeds that have been silent since Listen.
 func (fs *Feeds) FlushSilent() {
 	for _, f := range slices.Clone(fs.open) {
-		if f.count == f.seen && f.inFlight < Deep { // else a completion does it
+		if f.count == f.seen && !f.deep() { // else a completion does it
 			f.Flush()
 		}
 	}

@@ -60,3 +60,22 @@ func TestStarved(t *testing.T) {
 		t.Error("short work does not gather")
 	}
 }
+
+// TestDeep: the device has enough to do with twelve whole batches, with as many seconds, or with very many short submissions; not
+// with twelve short ones.
+func TestDeep(t *testing.T) {
+	for _, test := range []struct {
+		inFlight, dispatches int
+		cost                 float64
+		want                 bool
+	}{
+		{deep - 1, 1 << 20, 60, false}, {deep, deep * batchBusy, 0, true}, {deep, deep*batchBusy - 1, 0.5, false}, {deep, 12, deep * batchTime, true},
+		{Deepest - 1, Deepest, 0, false}, {Deepest, Deepest, 0, true},
+	} {
+		f := &Feed{inFlight: test.inFlight, progress: progress{sent: []sent{{dispatches: test.dispatches - 1, cost: test.cost}, {dispatches: 1}}}}
+		f.progress.count()
+		if f.deep() != test.want {
+			t.Errorf("%+v: got %v", test, f.deep())
+		}
+	}
+}

@@ -50,7 +50,7 @@ func (o *Observer) Close(done func([]Interval)) {
 // FlushApart submits what has gathered, so that what is recorded next is a submission of its own,
 // unless the device has enough to do.
 func (f *Feed) FlushApart() {
-	if f.inFlight < Deep {
+	if !f.deep() {
 		f.Flush()
 	}
 }

@@ -32,7 +32,7 @@ func TestProgress(t *testing.T) {
 		tickets = append(tickets, ticket)
 		p.works(x)
 		p.works(x)
-		p.submit(ticket, at(now))
+		p.submit(ticket, 3, 0.5, at(now))
 	}
 	first := func(want int) {
 		t.Helper()

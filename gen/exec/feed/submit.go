@@ -35,6 +35,7 @@ func (f *Feed) send() (ticket vulkan.Ticket, sent bool, err error) {
 	sent = f.stream.Pending() > 0
 	ticket, err = f.stream.Submit()
 	f.supplied(time.Now())
+	dispatches, cost := f.recorded, f.cost
 	f.recorded, f.cost, f.begins = 0, 0, true
 	fs.open = slices.DeleteFunc(fs.open, func(g *Feed) bool { return g.recorded == 0 })
 	if err != nil {
@@ -48,7 +49,7 @@ func (f *Feed) send() (ticket vulkan.Ticket, sent bool, err error) {
 		fs.inFlight++
 		f.inFlight++
 		fs.departed[ticket] = time.Now()
-		f.progress.submit(ticket, time.Now())
+		f.progress.submit(ticket, dispatches, cost, time.Now())
 		f.observe(ticket)
 		f.Guard()
 	}
