@@ -44,7 +44,8 @@ func (e *emitter) overlap(r *ops.Region) {
 	if !slices.ContainsFunc(r.Body, func(in ops.Instr) bool { return isReduction(&in) }) {
 		return
 	}
-	levels := levelsOf(r)
+	first := leads(r)
+	levels := levelsOf(r, first)
 	order := make([]int, len(r.Body))
 	for i := range order {
 		order[i] = i
@@ -57,7 +58,7 @@ func (e *emitter) overlap(r *ops.Region) {
 		for end < len(order) && levels[order[end]] == levels[order[at]] {
 			end++
 		}
-		w.level(r.Body, early(r, order[at:end]))
+		w.level(r.Body, early(r, first, order[at:end]))
 		at = end
 	}
 	for _, o := range r.Values {
@@ -69,9 +70,8 @@ func (e *emitter) overlap(r *ops.Region) {
 }
 
 // levelsOf finds the level at which each instruction is carried out.
-func levelsOf(r *ops.Region) []int {
+func levelsOf(r *ops.Region, first []bool) []int {
 	levels, made := make([]int, len(r.Body)), make(map[ops.ID]int)
-	first := leads(r)
 	last := 0
 	for i := range r.Body {
 		in := &r.Body[i]
@@ -106,6 +106,42 @@ func levelsOf(r *ops.Region) []int {
 	return levels
 }
 
+// gathered finds the gathers of little parameters that are in a level, such as of indices, and what moves the parameters for them alone.
+// They can begin at once, and so are there before anything needs them.
+func gathered(r *ops.Region, first []bool, order []int) map[int]bool {
+	made, list := make(map[ops.ID]int), make(map[int]bool)
+	moves := make(map[int]bool) // what only moves parameters, or results of levels before
+	for _, i := range order {
+		in := &r.Body[i]
+		only := in.Op == ops.AllGather || in.Op.Info().Kind == ops.Movement || in.Op == ops.AsType
+		eachUse(in, func(id ops.ID) {
+			at, here := made[id]
+			only = only && (!here || moves[at])
+		})
+		moves[i] = only
+		for _, o := range in.Outs {
+			made[o.ID] = i
+		}
+	}
+	var take func(i int)
+	take = func(i int) {
+		if !list[i] {
+			list[i] = true
+			eachUse(&r.Body[i], func(id ops.ID) {
+				if at, here := made[id]; here {
+					take(at)
+				}
+			})
+		}
+	}
+	for _, i := range order {
+		if first[i] && r.Body[i].Op == ops.AllGather && moves[i] {
+			take(i)
+		}
+	}
+	return list
+}
+
 // eachUse calls f with the ids that an instruction reads, and the regions in it.
 func eachUse(in *ops.Instr, f func(ops.ID)) {
 	use := func(o ops.Operand) {
@@ -126,9 +162,9 @@ func eachUse(in *ops.Instr, f func(ops.ID)) {
 	}
 }
 
-// early is the instructions of a level with its reductions, and what is computed for these alone, right behind what they read: the
+// early is the instructions of a level with its reductions and gathers of parameters, and what is computed for these alone, right behind what they read: the
 // gradient of a parameter may be written far behind the values that it is made of.
-func early(r *ops.Region, order []int) []int {
+func early(r *ops.Region, first []bool, order []int) []int {
 	places, made := make(map[int]int), make(map[ops.ID]int) // in the level, of instructions and of what they make
 	movable := make([]bool, len(order))
 	for at, i := range order {
@@ -151,8 +187,9 @@ func early(r *ops.Region, order []int) []int {
 		}
 	}
 	behind := make([]int, len(order)) // the place that an instruction comes behind
+	given := gathered(r, first, order)
 	for at, i := range order {
-		if behind[at] = at; movable[at] {
+		if behind[at] = at; movable[at] || given[i] {
 			behind[at] = -1
 			eachUse(&r.Body[i], func(id ops.ID) {
 				if p, ok := made[id]; ok {

@@ -161,3 +161,21 @@ func TestOverlapValues(t *testing.T) {
 		check(t, fmt.Sprint("layers ", seed, " ", widths), rng, r, args, false)
 	}
 }
+
+// TestGatheredEarly: little of the parameters is gathered at once; much of them, and what is computed, where it is written.
+func TestGatheredEarly(t *testing.T) {
+	little, much := ops.Type{DType: ops.S32, Shape: ops.Shape{100}}, ops.Type{DType: ops.F32, Shape: ops.Shape{1 << 20}}
+	both := func(x ops.Type) ops.Type { return ops.Type{DType: x.DType, Shape: append(ops.Shape{2}, x.Shape...)} }
+	in := func(op ops.Op, out ops.ID, t ops.Type, attrs [][]int, from ops.ID) ops.Instr {
+		return ops.Instr{Op: op, Ins: []ops.Operand{{ID: from}}, Outs: []ops.Result{{ID: out, Type: t}}, Attrs: attrs}
+	}
+	ranks := [][]int{{0, 1}}
+	r := &ops.Region{Params: []ops.Result{{ID: 1, Type: little}, {ID: 2, Type: much}}, Body: []ops.Instr{
+		in(ops.Negate, 3, much, nil, 2), in(ops.AllGather, 4, both(much), ranks, 2), in(ops.Negate, 5, little, nil, 1),
+		in(ops.AllGather, 6, both(little), ranks, 5), in(ops.Reshape, 7, little, nil, 1), in(ops.AllGather, 8, both(little), ranks, 7),
+	}, Values: []ops.Operand{{ID: 3}, {ID: 4}, {ID: 6}, {ID: 8}}}
+	order := early(r, leads(r), ops.AllAxes(len(r.Body)))
+	if want := []int{4, 5, 0, 1, 2, 3}; !slices.Equal(order, want) {
+		t.Errorf("the order is %v, want %v", order, want)
+	}
+}
