@@ -192,20 +192,31 @@ func batches(in *ops.Instr, t []ops.Type) *rule {
 	return r
 }
 
-// window: dimensions that the windows do not join are divided; the batch of a convolution is.
+// convolution: the batch, the features of the result and those that are contracted are divided, where they are not in groups. The
+// gradient of a kernel contracts the batch.
+func convolution(in *ops.Instr, rank int) *rule {
+	const batch, contracted, made = 0, 1, 2
+	x, k, out := dims(nil, 0, rank), dims(nil, 0, rank), dims(nil, 0, rank)
+	input, kernel, output := in.Attrs[ops.ConvInputPermutation], in.Attrs[ops.ConvKernelPermutation], in.Attrs[ops.ConvOutputPermutation]
+	together, alike := in.Attrs[ops.ConvFeatureGroups][0] == 1, in.Attrs[ops.ConvBatchGroups][0] == 1
+	r := &rule{operands: [][]int{x, k}, results: [][]int{out}}
+	if alike {
+		x[input[0]], out[output[0]] = batch, batch
+	}
+	if together {
+		x[input[1]], k[kernel[1]] = contracted, contracted
+		r.contracts = []int{contracted}
+	}
+	if together && alike {
+		k[kernel[0]], out[output[1]] = made, made
+	}
+	return r
+}
+
+// window: dimensions that the windows do not join are divided.
 func window(in *ops.Instr, t []ops.Type) *rule {
-	switch in.Op {
-	case ops.WindowScatterMax, ops.WindowScatterMin:
-		return nil
-	case ops.Conv:
-		if in.Attrs[ops.ConvBatchGroups][0] > 1 {
-			return nil
-		}
-		rank := len(t[0].Shape)
-		x, k, out := dims(nil, 0, rank), dims(nil, 0, rank), dims(nil, 0, rank)
-		x[in.Attrs[ops.ConvInputPermutation][0]] = 0
-		out[in.Attrs[ops.ConvOutputPermutation][0]] = 0
-		return &rule{operands: [][]int{x, k}, results: [][]int{out}}
+	if in.Op == ops.Conv {
+		return convolution(in, len(t[0].Shape))
 	}
 	var joined []int
 	for d, n := range in.Attrs[0] {
@@ -213,7 +224,11 @@ func window(in *ops.Instr, t []ops.Type) *rule {
 			joined = append(joined, d)
 		}
 	}
-	return along(in, len(t[0].Shape), joined...)
+	r := along(in, len(t[0].Shape), joined...)
+	if in.Op == ops.WindowScatterMax || in.Op == ops.WindowScatterMin {
+		r.operands = append(r.operands, r.operands[0]) // what is scattered
+	}
+	return r
 }
 
 // index: dimensions that are not indexed are divided, and so are indices.
