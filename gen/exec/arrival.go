@@ -34,6 +34,7 @@ type arrival struct {
 	rank     *exchange.Rank    // what this device does in a collective; nil elsewhere, or where a rank's values are on the host
 	mem      *store.Storage    // of the value here, held
 	copies   bool              // the device only copies it; kernels make nothing of it
+	goesOn   bool              // the device gets it however small it is, so that a run goes on meanwhile
 	copied   bool              // the receiver uses no memory any more
 	lent     *loan             // nil unless a run goes on with the value before it is there
 
@@ -56,7 +57,7 @@ func (a *arrival) take(q *Queue) (wait queue.Wait, err error) {
 		return wait, err
 	}
 	target := devcopy.Target{}
-	if sh.dev == nil || t.Size() <= sh.dispatcher.HostLimit { // small values stay on the host until a kernel wants them
+	if sh.dev == nil || t.Size() <= sh.dispatcher.HostLimit && !a.goesOn { // small values stay on the host until a kernel wants them
 		if a.mem, wait, err = sh.memory.OnHost(q, t.Bytes()); wait != 0 || err != nil {
 			return wait, err
 		}

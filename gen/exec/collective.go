@@ -166,6 +166,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 		if wait, x.err = x.bring(q); wait != 0 {
 			return wait
 		}
+		x.goesOn = x.run != nil && x.sharing.exchanges && x.arg.Dev != nil && x.arg.Host == nil
 		if x.err == nil {
 			wait, x.err = x.take(q)
 		}
@@ -223,12 +224,14 @@ func (x *collective) enter() {
 }
 
 // onDevice reports whether devices may exchange the operand.
-func (x *collective) onDevice() bool { return x.sharing.exchanges && x.feed != nil && x.arg.Dev != nil }
+func (x *collective) onDevice() bool {
+	return x.sharing.exchanges && x.feed != nil && x.arg.Dev != nil && x.typ.Bytes() > shard.HostBytes
+}
 
 // keep copies what the rank keeps of its operand. Then the device begins with what makes the operand: an exchange waits for that,
 // and not for what the session has the device do from now on.
 func (x *collective) keep() error {
-	if !x.onDevice() || x.typ.Bytes() <= shard.HostBytes || len(x.in.Attrs[0]) == 0 {
+	if !x.onDevice() || len(x.in.Attrs[0]) == 0 {
 		return nil
 	}
 	f, group := x.sharing.feed(x.owner), x.in.Attrs[0]
@@ -259,12 +262,13 @@ func (x *collective) tell() {
 	}
 }
 
+// Ahead reports whether a run may go on with the result before it is there.
+func (x *collective) Ahead() bool { return x.run != nil && x.feed != nil }
+
 // Met has the run go on with the result that is to come.
 func (x *collective) Met() {
 	x.met = true
-	if x.run != nil {
-		x.run.goOn(x)
-	}
+	x.run.goOn(x)
 }
 
 // Send sends the operand.

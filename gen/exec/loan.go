@@ -32,6 +32,7 @@ func (x *collective) lend() bool {
 	}
 	x.lent = &loan{x.mem.Dev.Promise(writers...), &store.Check{}}
 	x.mem.Checks = x.mem.Checks.With(store.Checks{x.lent.check})
+	x.sharing.counters.Lent++
 	id := x.in.Outs[0].ID
 	delete(x.run.coming, id)
 	x.run.set(id, x.value())

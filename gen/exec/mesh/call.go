@@ -39,6 +39,7 @@ type member struct {
 	at     int // in the group
 	party  Party
 	device Device // nil where its operand or result is on the host
+	ahead  bool   // it wants to know when all ranks have entered
 }
 
 // Entry is the part of a rank in a collective.
@@ -138,13 +139,12 @@ func (c *call) begin(after *actions) {
 	w.next(after)
 }
 
-// met tells the ranks of this node that all have entered.
+// met tells the ranks of this node that all have entered, where they want to know.
 func (c *call) met(after *actions) {
-	if c.early() {
-		return
-	}
 	for _, m := range c.parties {
-		m.tell(after, m.party.Met, func() {})
+		if m.ahead {
+			m.tell(after, m.party.Met, func() {})
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type orderly struct {
 }
 
 func (o *orderly) Send(int, func(devcopy.Chunk, error)) {}
+func (o *orderly) Ahead() bool                          { return true }
 func (o *orderly) Met()                                 {}
 func (o *orderly) Take(devcopy.Chunk)                   {}
 func (o *orderly) Fail(err error)                       { o.ended <- err }

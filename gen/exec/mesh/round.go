@@ -34,7 +34,8 @@ type Round struct {
 // Party is what a rank does in a collective. Its methods are called on the goroutine of the Executor of its
 // session.
 type Party interface {
-	Met()                                               // all ranks have entered; it is not told of little, which is there by then
+	Ahead() bool                                        // whether Met is called
+	Met()                                               // all ranks have entered
 	Send(chunk int, deliver func(devcopy.Chunk, error)) // sends the operand, in chunks of so many bytes
 	Take(devcopy.Chunk)                                 // of the result
 	Fail(error)                                         // ends the collective; the first error counts
@@ -139,7 +140,7 @@ func (mt *meeting) enter(p *Place, seq int, in *ops.Instr, t ops.Type, party Par
 	if err == nil {
 		err = mt.refusal(c, p.rank, in, t)
 	}
-	m := member{place: p, at: at, party: party, device: party.Device()}
+	m := member{place: p, at: at, party: party, device: party.Device(), ahead: party.Ahead()}
 	c.parties = append(c.parties, m)
 	switch {
 	case c.failed != nil:
