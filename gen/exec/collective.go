@@ -274,6 +274,10 @@ func (x *collective) Met() {
 // Send sends the operand.
 func (x *collective) Send(chunk int, deliver func(devcopy.Chunk, error)) {
 	x.sending = true
+	if x.entry == nil && x.feed != nil { // while it enters: nothing that has been recorded waits for the result
+		x.sender.SendNow(x.sharing.feed(x.owner), chunk, deliver)
+		return
+	}
 	x.sender.Send(chunk, deliver)
 }
 

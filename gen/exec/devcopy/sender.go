@@ -34,6 +34,7 @@ type Sender struct {
 
 	chunk   int        // bytes of a chunk
 	sharing bool       // whether each chunk is in a slot
+	by      *feed.Feed // whose order the device reads the value in; nil where it has one of its own
 	feed    *feed.Feed // what the device does for it; nil where the host has the bytes
 	next    int        // the offset of the chunk that is read back next
 	lent    int        // chunks that are read back or that the Receiver has
@@ -63,6 +64,15 @@ func (s *Sender) Start(shared bool, deliver func(Chunk, error)) {
 	s.send(ChunkBytes)
 }
 
+// SendNow is Send where the device reads little back in the order of a feed: it does not wait for another queue. What
+// has been recorded there comes first.
+func (s *Sender) SendNow(by *feed.Feed, chunk int, deliver func(Chunk, error)) {
+	if s.size <= chunk {
+		s.by = by
+	}
+	s.Send(chunk, deliver)
+}
+
 // Send is Start with chunks of a size, in memory of the host.
 func (s *Sender) Send(chunk int, deliver func(Chunk, error)) {
 	if s.over || s.deliver != nil {
@@ -78,7 +88,9 @@ func (s *Sender) send(chunk int) {
 		s.lendHost()
 		return
 	}
-	s.feed = s.feeds.Feed(nil, nil) // a deadline of the session does not take it back
+	if s.feed = s.by; s.feed == nil {
+		s.feed = s.feeds.Feed(nil, nil) // a deadline of the session does not take it back
+	}
 	for range window * max(1, min(ChunkBytes/chunk, 8)) {
 		s.fetch()
 	}
@@ -178,7 +190,7 @@ func (s *Sender) settle() {
 		return
 	}
 	s.over, s.ended = true, true
-	if s.feed != nil {
+	if s.feed != nil && s.feed != s.by {
 		s.feed.End()
 	}
 	s.mem.Drop()
