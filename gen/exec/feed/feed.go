@@ -36,7 +36,7 @@ const (
 	// wait before they record more than another one.
 	deep = 12
 	// Deepest bounds the submissions that the device has, which may be short: each collective ends one.
-	Deepest = 64
+	Deepest = 128
 )
 
 // Feed is the work of a session for the device: its stream, and how much of it there is.
@@ -113,9 +113,11 @@ func (f *Feed) Living() *Feed {
 	return f
 }
 
-// Full reports whether the device has enough to do, and more has gathered than a batch:
+// Full reports whether the device has enough to do, and more has gathered than a batch, or has been submitted since:
 // who has more waits with Throttle.
-func (f *Feed) Full() bool { return f.deep() && f.full(batchBusy) }
+func (f *Feed) Full() bool {
+	return f.deep() && (f.full(batchBusy) || f.inFlight >= Deepest || f.progress.dispatches+f.recorded >= (deep+1)*batchBusy)
+}
 
 // deep reports whether the device has enough to do.
 func (f *Feed) deep() bool {

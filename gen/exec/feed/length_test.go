@@ -79,3 +79,19 @@ func TestDeep(t *testing.T) {
 		}
 	}
 }
+
+// TestFull: who has more waits once a batch has gathered, and also where each dispatch is submitted.
+func TestFull(t *testing.T) {
+	for _, test := range []struct {
+		inFlight, dispatches, recorded int
+		want                           bool
+	}{
+		{deep, deep * batchBusy, 0, false}, {deep, deep * batchBusy, batchBusy, true}, {deep - 1, deep * batchBusy, batchBusy, false},
+		{Deepest, Deepest, 0, true}, {Deepest - 1, (deep + 1) * batchBusy, 0, true}, {Deepest - 1, Deepest, 1, false},
+	} {
+		f := &Feed{inFlight: test.inFlight, recorded: test.recorded, progress: progress{dispatches: test.dispatches}}
+		if f.Full() != test.want {
+			t.Errorf("%+v: got %v", test, f.Full())
+		}
+	}
+}
