@@ -15,8 +15,10 @@ import (
 // program: on two H200s, each of its steps then takes up to two milliseconds.
 
 const (
-	// bucketBytes is from how much on a bucket is reduced while others are still computed.
+	// bucketBytes is from how much on a bucket is reduced while others are still computed, but for the last ones: each of those
+	// has about half of what is left, down to lastBytes, since nothing is computed any more while the last one is reduced.
 	bucketBytes = 32 << 20
+	lastBytes   = 4 << 20
 	// joinedBytes is how much a reduction has at most to be joined to others: they are copied for that.
 	joinedBytes = 16 << 20
 )
@@ -47,12 +49,20 @@ type bucket struct {
 	bytes   int
 }
 
+func (b *bucket) add(in ops.Instr) {
+	b.members = append(b.members, in)
+	b.bytes += in.Outs[0].Type.Bytes()
+}
+
 // level writes the instructions of a level, whose reductions nothing in it needs.
 func (w *writer) level(body []ops.Instr, order []int) {
-	left := make(map[string]int) // reductions of a kind that may be joined
+	left := make(map[string]*bucket) // reductions of a kind that may be joined, and are yet to be
 	for _, i := range order {
 		if key := kindOf(&body[i]); key != "" {
-			left[key]++
+			if left[key] == nil {
+				left[key] = &bucket{}
+			}
+			left[key].add(body[i])
 		}
 	}
 	open := make(map[string]*bucket)
@@ -72,9 +82,11 @@ func (w *writer) level(body []ops.Instr, order []int) {
 			b = &bucket{}
 			open[key] = b
 		}
-		b.members = append(b.members, in)
-		b.bytes += in.Outs[0].Type.Bytes()
-		if left[key]--; left[key] == 0 || b.bytes >= bucketBytes {
+		b.add(in)
+		l := left[key]
+		l.members = l.members[1:]
+		l.bytes -= in.Outs[0].Type.Bytes()
+		if len(l.members) == 0 || b.bytes >= min(bucketBytes, max(lastBytes, l.bytes)) {
 			w.reduce(b.members)
 			delete(open, key)
 		}

@@ -81,8 +81,8 @@ func TestOverlap(t *testing.T) {
 	}{
 		{[]int{8, 8, 8, 8, 8}, 1},
 		{[]int{2100, 2100, 2100}, 2},             // of 18 MB each
-		{[]int{2048, 2048, 2048, 2048, 2048}, 2}, // two of 16 MiB are a bucket
-		{slices.Repeat([]int{1024}, 11), 2},      // ten, of which eight are one
+		{[]int{2048, 2048, 2048, 2048, 2048}, 3}, // two of 16 MiB are a bucket, of the last ones each
+		{slices.Repeat([]int{1024}, 11), 4},      // ten of 4 MiB: five, three, one and one
 		{[]int{8, 2100, 2100, 8, 8, 2100}, 2},    // the large one begins at once
 		{slices.Repeat([]int{2100}, 6), 5},
 	} {
