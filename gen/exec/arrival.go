@@ -152,13 +152,18 @@ func (a *arrival) end() {
 	}
 }
 
-// leaving reports whether a value of the session is on its way from another device of the node, and has been freed: its
-// memory is let go when it arrives.
+// leaving reports whether a value of the session is on its way from another device of the node, and has been freed, or is lent: memory
+// is let go when it arrives.
 func leaving(q *Queue) bool {
 	home := q.home()
 	return slices.ContainsFunc(home.asyncs, func(f *Queue) bool {
 		a := f.incoming
-		if f == q || a == nil || a.receiver == nil || a.in.Shared == nil || a.in.Shared.Node != "" {
+		switch {
+		case f == q || a == nil || a.receiver == nil:
+			return false
+		case a.lent != nil:
+			return true
+		case a.in.Shared == nil || a.in.Shared.Node != "":
 			return false
 		}
 		return home.pending[a.in.Outs[0].ID] != f

@@ -99,6 +99,25 @@ func TestLoan(t *testing.T) {
 	}
 }
 
+// TestLoanLimit: what needs memory beyond the limit of the session waits for collectives whose results the runs have let go of.
+func TestLoanLimit(t *testing.T) {
+	for _, kinds := range []string{"GPU GPU", "GPU GPU exchanging"} {
+		t.Run(kinds, func(t *testing.T) {
+			f := someFleet(t, kinds)
+			lending(t, f, 100_000)
+			r, q := f.rigs[0], f.qs[0]
+			q.Session.Limit = q.Session.Bytes()
+			r.Do(q, ops.Negate, 40, f32(100_000), nil, ref(1))
+			r.Settle(400 * time.Millisecond)
+			if _, there := q.Session.Get(40); there {
+				t.Error("there is a result, or an error, before memory is let go")
+			}
+			f.release()
+			f.wantAll(0, q, 40, -1)
+		})
+	}
+}
+
 // TestLoanFails: where a collective fails whose result a run has got beforehand, all that was computed from it carries an error that
 // names the rank, also in other sessions. What was not computed from it is there.
 func TestLoanFails(t *testing.T) {
