@@ -37,7 +37,7 @@ type arrival struct {
 	copies   bool              // the device only copies it; kernels make nothing of it
 	goesOn   bool              // the device gets it however small it is, so that a run goes on meanwhile
 	copied   bool              // the receiver uses no memory any more
-	lent     *loan             // nil unless a run goes on with the value before it is there
+	future   *future           // nil unless a run goes on with the value before it is there
 
 	err   error
 	late  *time.Timer // ends it at the deadline of its session
@@ -95,8 +95,8 @@ func (a *arrival) done(err error) {
 	if a.err == nil {
 		a.err = err
 	}
-	if a.lent != nil {
-		a.lent.end(a.err)
+	if a.future != nil {
+		a.future.end(a.err)
 	}
 	if a.ended {
 		a.release()
@@ -152,7 +152,7 @@ func (a *arrival) end() {
 	}
 }
 
-// leaving reports whether a value of the session is on its way from another device of the node, and has been freed, or is lent: memory
+// leaving reports whether a value of the session is on its way from another device of the node, and has been freed, or a run has a future of it: memory
 // is let go when it arrives.
 func leaving(q *Queue) bool {
 	home := q.home()
@@ -161,7 +161,7 @@ func leaving(q *Queue) bool {
 		switch {
 		case f == q || a == nil || a.receiver == nil:
 			return false
-		case a.lent != nil:
+		case a.future != nil:
 			return true
 		case a.in.Shared == nil || a.in.Shared.Node != "":
 			return false
@@ -203,15 +203,15 @@ func (sh *sharing) allocFeed(q *Queue) *feed.Feed {
 // The run gets the result no sooner than all ranks have entered the collective. Then the device has been given what makes the
 // operands, ahead of anything that waits for the result: ranks do not wait for each other, in whatever order they have their runs.
 
-// loan is a result that a run has before it is there.
-type loan struct {
+// future is a result that a run has before it is there.
+type future struct {
 	promise *vulkan.Promise
 	check   *store.Check // that what is computed from it carries
 }
 
-// lend gives the run the result, so that it does not wait for that. It reports false where the run has to wait: for other ranks,
+// goAhead gives the run the result, so that it does not wait for that. It reports false where the run has to wait: for other ranks,
 // for a result that the host gets, or because the result, or an error, is there.
-func (x *collective) lend() bool {
+func (x *collective) goAhead() bool {
 	if !x.met || x.feed == nil || x.copied || x.err != nil || x.ended {
 		return false
 	}
@@ -220,9 +220,9 @@ func (x *collective) lend() bool {
 	if x.rank != nil {
 		writers = append(writers, x.rank.Streams()...)
 	}
-	x.lent = &loan{x.mem.Dev.Promise(writers...), &store.Check{}}
-	x.mem.Checks = x.mem.Checks.With(store.Checks{x.lent.check})
-	x.sharing.counters.Lent++
+	x.future = &future{x.mem.Dev.Promise(writers...), &store.Check{}}
+	x.mem.Checks = x.mem.Checks.With(store.Checks{x.future.check})
+	x.sharing.counters.Futures++
 	id := x.in.Outs[0].ID
 	delete(x.run.coming, id)
 	x.run.set(id, x.value())
@@ -231,7 +231,7 @@ func (x *collective) lend() bool {
 }
 
 // end says that the result is there, or never will be.
-func (l *loan) end(err error) {
-	l.promise.Keep()
-	l.check.Settle(err)
+func (f *future) end(err error) {
+	f.promise.Keep()
+	f.check.Settle(err)
 }

@@ -159,7 +159,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	case x.receiver != nil && !x.copied:
 		return queue.ForMesh
 	case x.err == nil && x.entry != nil:
-		if x.lent == nil {
+		if x.future == nil {
 			x.owner.put(x.in.Outs[0].ID, x.value())
 		}
 	case x.err == nil:
@@ -183,7 +183,7 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 	}
 	if x.err != nil {
 		x.tell()
-		if x.lent == nil {
+		if x.future == nil {
 			x.sharing.poison(x.owner, x.in, nil, x.err)
 		}
 	}

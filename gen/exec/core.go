@@ -58,7 +58,7 @@ type Config struct {
 type Counters struct {
 	Instructions  uint64 // executed, also those that failed
 	Ahead         uint64 // rounds of loops that were begun before their condition was known
-	Lent          uint64 // results of collectives that a run went on with before they were there
+	Futures       uint64 // results of collectives that a run went on with before they were there
 	Refused       uint64 // kernels that the driver does not compile
 	Failed        uint64 // results that carry a new error
 	LeapfrogSteps uint64 // steps that chains of the sampler have had the device take

@@ -360,12 +360,12 @@ func (r *run) needsComing(f *frame) bool {
 	}
 	if f.pc == len(f.Steps) || len(f.Steps[f.pc].Regions) > 0 {
 		for _, x := range r.coming {
-			x.lend()
+			x.goAhead()
 		}
 		return len(r.coming) > 0
 	}
 	for _, in := range f.Steps[f.pc].In.Ins {
-		if x := r.coming[in.ID]; x != nil && in.Lit == nil && !x.lend() {
+		if x := r.coming[in.ID]; x != nil && in.Lit == nil && !x.goAhead() {
 			return true
 		}
 	}

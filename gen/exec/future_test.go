@@ -13,9 +13,9 @@ import (
 	"nxvk/test/fewtest"
 )
 
-// lending has two ranks whose devices get nothing run a program with a collective, and again with its result: the runs end. It
+// futures has two ranks whose devices get nothing run a program with a collective, and again with its result: the runs end. It
 // gives the ids of both results.
-func lending(t *testing.T, f *fleet, n int) (first, second ops.ID) {
+func futures(t *testing.T, f *fleet, n int) (first, second ops.ID) {
 	typ := f32(n)
 	p := &ops.Region{Params: []ops.Result{res(1, typ)}, Body: []ops.Instr{
 		{Op: ops.AllReduce, Ins: uses(1), Outs: []ops.Result{res(2, typ)}, Attrs: [][]int{f.all(), {0}}},
@@ -75,8 +75,8 @@ func (f *fleet) release() {
 	}
 }
 
-// TestLoan: runs go on with what a collective is to give, and get it.
-func TestLoan(t *testing.T) {
+// TestFuture: runs go on with what a collective is to give, and get it.
+func TestFuture(t *testing.T) {
 	for _, kinds := range []string{"GPU GPU", "device device", "GPU | GPU", "GPU GPU exchanging", "GPU device exchanging"} {
 		t.Run(kinds, func(t *testing.T) {
 			for _, n := range []int{100_000, 300} {
@@ -84,10 +84,10 @@ func TestLoan(t *testing.T) {
 				if n < 1000 && !f.rigs[0].exec.sharing.exchanges {
 					continue // so little the host gets, for whom a run waits
 				}
-				first, second := lending(t, f, n)
+				first, second := futures(t, f, n)
 				f.release()
 				for rank, r := range f.rigs {
-					if r.exec.Counters().Lent == 0 {
+					if r.exec.Counters().Futures == 0 {
 						t.Errorf("%d elements: rank %d has waited for each result", n, rank)
 					}
 					f.wantAll(rank, f.qs[rank], first, 4)
@@ -99,12 +99,12 @@ func TestLoan(t *testing.T) {
 	}
 }
 
-// TestLoanLimit: what needs memory beyond the limit of the session waits for collectives whose results the runs have let go of.
-func TestLoanLimit(t *testing.T) {
+// TestFutureLimit: what needs memory beyond the limit of the session waits for collectives whose results the runs have let go of.
+func TestFutureLimit(t *testing.T) {
 	for _, kinds := range []string{"GPU GPU", "GPU GPU exchanging"} {
 		t.Run(kinds, func(t *testing.T) {
 			f := someFleet(t, kinds)
-			lending(t, f, 100_000)
+			futures(t, f, 100_000)
 			r, q := f.rigs[0], f.qs[0]
 			q.Session.Limit = q.Session.Bytes()
 			r.Do(q, ops.Negate, 40, f32(100_000), nil, ref(1))
@@ -118,9 +118,9 @@ func TestLoanLimit(t *testing.T) {
 	}
 }
 
-// TestLoanFails: where a collective fails whose result a run has got beforehand, all that was computed from it carries an error that
+// TestFutureFails: where a collective fails whose result a run has got beforehand, all that was computed from it carries an error that
 // names the rank, also in other sessions. What was not computed from it is there.
-func TestLoanFails(t *testing.T) {
+func TestFutureFails(t *testing.T) {
 	for end, fail := range map[string]func(f *fleet){
 		"session": func(f *fleet) { f.rigs[1].exec.End(f.qs[1].Session) },
 		"killed":  func(f *fleet) { f.rigs[1].exec.EndExports(errSessionEnded); f.rigs[1].exec.EndNow(f.qs[1].Session) },
@@ -135,7 +135,7 @@ func TestLoanFails(t *testing.T) {
 		for _, kinds := range []string{"GPU GPU", "GPU GPU exchanging"} {
 			t.Run(kinds+" "+end, func(t *testing.T) {
 				f := someFleet(t, kinds)
-				first, second := lending(t, f, 100_000)
+				first, second := futures(t, f, 100_000)
 				r, q := f.rigs[0], f.qs[0]
 				other := r.session()
 				v, _ := q.Session.Get(second)
@@ -172,9 +172,9 @@ func someFleet(t *testing.T, kinds string) *fleet {
 	return newFleet(t, strings.Fields(kinds)...)
 }
 
-// TestLoanOrders: ranks have their runs in different orders, each with collectives whose results they get beforehand. No rank waits
+// TestFutureOrders: ranks have their runs in different orders, each with collectives whose results they get beforehand. No rank waits
 // for another one that waits for it.
-func TestLoanOrders(t *testing.T) {
+func TestFutureOrders(t *testing.T) {
 	for _, kinds := range []string{"GPU GPU", "GPU GPU exchanging", "GPU device GPU exchanging", "device device exchanging", "GPU | GPU device"} {
 		t.Run(kinds, func(t *testing.T) {
 			f := someFleet(t, kinds)
