@@ -32,6 +32,8 @@ type (
 	Pipeline = pipeline.Pipeline
 	// Layout is the interface of a kernel.
 	Layout = pipeline.Layout
+	// Promise says that streams will write a buffer by work that they have yet to submit, see Buffer.Promise.
+	Promise = memory.Promise
 	// Access says whether a command reads or writes a buffer.
 	Access = hazard.Access
 )

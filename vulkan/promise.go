@@ -1,12 +1,6 @@
 package vulkan
 
-import (
-	"nxvk/vulkan/memory"
-	"nxvk/vulkan/submit"
-)
-
-// Promise says that streams will write a buffer by work that they have yet to submit.
-type Promise struct{ p *memory.Promise }
+import "nxvk/vulkan/submit"
 
 // Promise makes a promise of a buffer. What other streams record meanwhile with the buffer comes after what the writers submit
 // until Keep, and waits for its turn until then, as does what these streams submit behind it. The
@@ -16,8 +10,5 @@ func (b *Buffer) Promise(writers ...*Stream) *Promise {
 	for i, s := range writers {
 		flows[i] = s.flow
 	}
-	return &Promise{b.d.mem.Promise(b.r, flows)}
+	return b.d.mem.Promise(b.r, flows)
 }
-
-// Keep says that the writers have submitted everything, or will submit nothing more.
-func (p *Promise) Keep() { p.p.Keep() }

@@ -12,7 +12,7 @@ import (
 // copy, and others go on meanwhile.
 func TestPromise(t *testing.T) {
 	for _, copies := range []int{-1, 2} {
-		const words, parts = 3 << 12, 6
+		const words = 3 << 12
 		d := openTest(t, Options{BlockSize: 4 << 20, Fault: Fault{CopyQueues: copies, Unmapped: true}})
 		kernel := affine(t, d, false)
 		rng := rand.New(rand.NewPCG(17, 41))
@@ -46,18 +46,7 @@ func TestPromise(t *testing.T) {
 			}
 			wait(t, d, must(other.Submit())(t))
 			scratch.Free()
-			for _, part := range rng.Perm(parts) {
-				s, at, n := writers[rng.IntN(3)], part*4*words/parts, 4*words/parts
-				if err := s.Copy(Arg{Buffer: to, Offset: at}, Arg{Buffer: from, Offset: at}, n); err != nil {
-					t.Fatal(err)
-				}
-				if rng.IntN(2) == 0 {
-					must(s.Submit())(t)
-				}
-			}
-			for _, s := range writers {
-				must(s.Submit())(t)
-			}
+			copiedInParts(t, rng, writers, to, from)
 			if d.Done(ticket) {
 				t.Fatal("complete before the promise is kept")
 			}

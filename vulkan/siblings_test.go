@@ -7,11 +7,31 @@ import (
 	"testing"
 )
 
+// copiedInParts has streams copy six parts of a buffer, in any order and submissions.
+func copiedInParts(t *testing.T, rng *rand.Rand, streams []*Stream, to, from *Buffer) (tickets []Ticket) {
+	t.Helper()
+	const parts = 6
+	n := to.Len() / parts
+	for _, part := range rng.Perm(parts) {
+		s := streams[rng.IntN(len(streams))]
+		if err := s.Copy(Arg{Buffer: to, Offset: part * n}, Arg{Buffer: from, Offset: part * n}, n); err != nil {
+			t.Fatal(err)
+		}
+		if rng.IntN(2) == 0 {
+			tickets = append(tickets, must(s.Submit())(t))
+		}
+	}
+	for _, s := range streams {
+		tickets = append(tickets, must(s.Submit())(t))
+	}
+	return tickets
+}
+
 // TestSiblings: siblings come after the work of others on the same memory, and that after them, also where memory is
 // freed and handed out again while work runs. They copy to and from disjoint parts of the same buffers in any order.
 func TestSiblings(t *testing.T) {
 	for _, copies := range []int{-1, 2} {
-		const words, parts = 3 << 12, 6
+		const words = 3 << 12
 		var held atomic.Bool // what is submitted waits for the siblings, who go first where they may
 		d := openTest(t, Options{BlockSize: 4 << 20, Fault: Fault{CopyQueues: copies, Unmapped: true, Hold: held.Load}})
 		kernel := affine(t, d, false)
@@ -37,19 +57,7 @@ func TestSiblings(t *testing.T) {
 			if round%2 == 0 {
 				from, want = ready, 7
 			}
-			var tickets []Ticket
-			for _, part := range rng.Perm(parts) {
-				s, at, n := all[rng.IntN(3)], part*4*words/parts, 4*words/parts
-				if err := s.Copy(Arg{Buffer: out, Offset: at}, Arg{Buffer: from, Offset: at}, n); err != nil {
-					t.Fatal(err)
-				}
-				if rng.IntN(2) == 0 {
-					tickets = append(tickets, must(s.Submit())(t))
-				}
-			}
-			for _, s := range all {
-				tickets = append(tickets, must(s.Submit())(t))
-			}
+			tickets := copiedInParts(t, rng, all, out, from)
 			held.Store(false)
 			d.queue.Resume()
 			for _, x := range tickets {

@@ -30,7 +30,7 @@ func (m *Memory) Promise(r *Region, writers []*submit.Flow) *Promise {
 	return p
 }
 
-// Keep says that the writers have submitted everything.
+// Keep says that the writers have submitted everything, or will submit nothing more.
 func (p *Promise) Keep() {
 	p.m.mu.Lock()
 	list := p.wrote
