@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"nxvk/gen/exec/memory"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/test/fewtest"
@@ -108,7 +109,7 @@ func TestFutureLimit(t *testing.T) {
 			r, q := f.rigs[0], f.qs[0]
 			q.Session.Limit = q.Session.Bytes()
 			r.Do(q, ops.Negate, 40, f32(100_000), nil, ref(1))
-			r.Settle(400 * time.Millisecond)
+			r.Settle(memory.SweepTime + 150*time.Millisecond) // by then it would be refused
 			if _, there := q.Session.Get(40); there {
 				t.Error("there is a result, or an error, before memory is let go")
 			}

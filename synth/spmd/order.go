@@ -20,10 +20,14 @@ import (
 // isReduction reports whether an instruction combines what ranks have.
 func isReduction(in *ops.Instr) bool { return in.Op == ops.AllReduce || in.Op == ops.ReduceScatter }
 
-// leads lists the instructions that begin a level: reductions, and gathers of what is computed or little. Large parts of parameters
+// beginnings says of each instruction of a program whether it begins a level, and whether it only moves parameters.
+type beginnings struct{ first, moved []bool }
+
+// leads finds the instructions that begin a level: reductions, and gathers of what is computed or little. Large parts of parameters
 // are gathered where they are needed, so that not all of them are there at once.
-func leads(r *ops.Region) []bool {
-	list, given := make([]bool, len(r.Body)), make(map[ops.ID]bool)
+func leads(r *ops.Region) *beginnings {
+	b := &beginnings{make([]bool, len(r.Body)), make([]bool, len(r.Body))}
+	given := make(map[ops.ID]bool)
 	for _, p := range r.Params {
 		given[p.ID] = true
 	}
@@ -34,9 +38,10 @@ func leads(r *ops.Region) []bool {
 		for _, o := range in.Outs {
 			given[o.ID] = moved
 		}
-		list[i] = isReduction(in) || in.Op == ops.AllGather && (!moved || in.Outs[0].Type.Bytes() <= shard.HostBytes)
+		b.moved[i] = moved
+		b.first[i] = isReduction(in) || in.Op == ops.AllGather && (!moved || in.Outs[0].Type.Bytes() <= shard.HostBytes)
 	}
-	return list
+	return b
 }
 
 // overlap orders the body of a program.
@@ -44,8 +49,8 @@ func (e *emitter) overlap(r *ops.Region) {
 	if !slices.ContainsFunc(r.Body, func(in ops.Instr) bool { return isReduction(&in) }) {
 		return
 	}
-	first := leads(r)
-	levels := levelsOf(r, first)
+	begin := leads(r)
+	levels := levelsOf(r, begin.first)
 	order := make([]int, len(r.Body))
 	for i := range order {
 		order[i] = i
@@ -58,7 +63,7 @@ func (e *emitter) overlap(r *ops.Region) {
 		for end < len(order) && levels[order[end]] == levels[order[at]] {
 			end++
 		}
-		w.level(r.Body, early(r, first, order[at:end]))
+		w.level(r.Body, early(r, begin, order[at:end]))
 		at = end
 	}
 	for _, o := range r.Values {
@@ -108,35 +113,17 @@ func levelsOf(r *ops.Region, first []bool) []int {
 
 // gathered finds the gathers of little parameters that are in a level, such as of indices, and what moves the parameters for them alone.
 // They can begin at once, and so are there before anything needs them.
-func gathered(r *ops.Region, first []bool, order []int) map[int]bool {
-	made, list := make(map[ops.ID]int), make(map[int]bool)
-	moves := make(map[int]bool) // what only moves parameters, or results of levels before
-	for _, i := range order {
+func gathered(r *ops.Region, b *beginnings, order []int) map[int]bool {
+	list, needed := make(map[int]bool), make(map[ops.ID]bool)
+	for _, i := range slices.Backward(order) { // readers before what they read
 		in := &r.Body[i]
-		only := in.Op == ops.AllGather || in.Op.Info().Kind == ops.Movement || in.Op == ops.AsType
-		eachUse(in, func(id ops.ID) {
-			at, here := made[id]
-			only = only && (!here || moves[at])
-		})
-		moves[i] = only
+		takes := in.Op == ops.AllGather && b.first[i] && b.moved[i]
 		for _, o := range in.Outs {
-			made[o.ID] = i
+			takes = takes || needed[o.ID]
 		}
-	}
-	var take func(i int)
-	take = func(i int) {
-		if !list[i] {
+		if takes {
 			list[i] = true
-			eachUse(&r.Body[i], func(id ops.ID) {
-				if at, here := made[id]; here {
-					take(at)
-				}
-			})
-		}
-	}
-	for _, i := range order {
-		if first[i] && r.Body[i].Op == ops.AllGather && moves[i] {
-			take(i)
+			eachUse(in, func(id ops.ID) { needed[id] = true })
 		}
 	}
 	return list
@@ -164,7 +151,7 @@ func eachUse(in *ops.Instr, f func(ops.ID)) {
 
 // early is the instructions of a level with its reductions and gathers of parameters, and what is computed for these alone, right behind what they read: the
 // gradient of a parameter may be written far behind the values that it is made of.
-func early(r *ops.Region, first []bool, order []int) []int {
+func early(r *ops.Region, b *beginnings, order []int) []int {
 	places, made := make(map[int]int), make(map[ops.ID]int) // in the level, of instructions and of what they make
 	movable := make([]bool, len(order))
 	for at, i := range order {
@@ -187,7 +174,7 @@ func early(r *ops.Region, first []bool, order []int) []int {
 		}
 	}
 	behind := make([]int, len(order)) // the place that an instruction comes behind
-	given := gathered(r, first, order)
+	given := gathered(r, b, order)
 	for at, i := range order {
 		if behind[at] = at; movable[at] || given[i] {
 			behind[at] = -1
