@@ -15,36 +15,43 @@ type matrixModel struct {
 	per   int     // workgroups that share a multiprocessor
 	part  float64 // of the time of a full wave that one workgroup a multiprocessor takes
 	start float64 // µs of a wave before and after the loops of its workgroups
+
+	// A workgroup waits for the loads of a slice of k: slice is the µs that this takes at least where the large operand comes
+	// from memory. So many workgroups of a multiprocessor wait together.
+	slice  float64
+	beside int
 }
 
 // Fitted to the times of eight products on an NVIDIA H200, of bf16 with results of f32, with each tile. The large
-// tiles begin and end slowly: a wave of them has up to 17 MB of results to write at once.
+// tiles begin and end slowly: a wave of them has up to 17 MB of results to write at once. The times of slices are fitted to
+// 20 products of 40 to 256 rows, whose operands no cache had, and nine large ones; where there is none, the others tell
+// as much.
 var matrixModels = []matrixModel{
-	{MatrixTile{true, 4, 4, 2, 4, 1, 32}, 363, 238, 1, 1, 6.2},
-	{MatrixTile{false, 4, 4, 2, 2, 1, 64}, 352, 380, 1, 1, 2.6},
-	{MatrixTile{false, 4, 4, 2, 2, 1, 32}, 294, 275, 2, 0.68, 4},
-	{MatrixTile{false, 4, 4, 1, 4, 1, 32}, 313, 244, 1, 1, 2.8},
-	{MatrixTile{false, 4, 4, 4, 1, 1, 32}, 256, 239, 1, 1, 2.5},
-	{MatrixTile{false, 2, 4, 2, 2, 1, 64}, 263, 268, 1, 1, 2},
-	{MatrixTile{false, 2, 2, 2, 2, 1, 64}, 212, 212, 2, 0.55, 2.2},
-	{MatrixTile{false, 2, 1, 1, 4, 1, 64}, 139, 139, 3, 0.4, 2},
-	{MatrixTile{false, 1, 1, 2, 8, 1, 128}, 118, 118, 1, 1, 2.4},
-	{MatrixTile{false, 1, 1, 1, 8, 1, 128}, 99, 99, 1, 1, 2.4},
-	{MatrixTile{false, 2, 1, 4, 1, 1, 64}, 98, 108, 2, 0.6, 2.4},
+	{MatrixTile{true, 4, 4, 2, 4, 1, 32}, 363, 238, 1, 1, 6.2, 0, 1},
+	{MatrixTile{false, 4, 4, 2, 2, 1, 64}, 352, 380, 1, 1, 2.6, 1.06, 2},
+	{MatrixTile{false, 4, 4, 2, 2, 1, 32}, 294, 275, 2, 0.68, 4, 0.68, 2},
+	{MatrixTile{false, 4, 4, 1, 4, 1, 32}, 313, 244, 1, 1, 2.8, 0.77, 2},
+	{MatrixTile{false, 4, 4, 4, 1, 1, 32}, 256, 239, 1, 1, 2.5, 0.74, 2},
+	{MatrixTile{false, 2, 4, 2, 2, 1, 64}, 263, 268, 1, 1, 2, 0.68, 2},
+	{MatrixTile{false, 2, 2, 2, 2, 1, 64}, 212, 212, 2, 0.55, 2.8, 0.59, 3},
+	{MatrixTile{false, 2, 1, 1, 4, 1, 64}, 139, 139, 3, 0.4, 2, 0.56, 4},
+	{MatrixTile{false, 1, 1, 2, 8, 1, 128}, 118, 118, 1, 1, 2.4, 1.25, 2},
+	{MatrixTile{false, 1, 1, 1, 8, 1, 128}, 99, 99, 1, 1, 2.4, 0.95, 2},
+	{MatrixTile{false, 2, 1, 4, 1, 1, 64}, 98, 108, 2, 0.6, 2.4, 0.77, 3},
 
 	// Sliced tiles, fitted to eleven products of 8 to 32 rows, whose operands no cache had.
-	{MatrixTile{false, 1, 2, 1, 1, 8, 32}, 59, 59, 1, 1, 2.4},
-	{MatrixTile{false, 1, 4, 1, 1, 4, 32}, 100, 48, 2, 1, 0.4},
-	{MatrixTile{false, 2, 4, 1, 1, 4, 32}, 174, 100, 2, 1, 1},
-	{MatrixTile{false, 2, 1, 1, 1, 8, 32}, 59, 59, 1, 1, 2.4}, // of few columns
-	{MatrixTile{false, 4, 1, 1, 1, 4, 32}, 70, 70, 2, 1, 0.4},
+	{MatrixTile{false, 1, 2, 1, 1, 8, 32}, 59, 59, 1, 1, 2.4, 0, 1},
+	{MatrixTile{false, 1, 4, 1, 1, 4, 32}, 100, 48, 2, 1, 0.4, 0, 1},
+	{MatrixTile{false, 2, 4, 1, 1, 4, 32}, 174, 100, 2, 1, 1, 0, 1},
+	{MatrixTile{false, 2, 1, 1, 1, 8, 32}, 59, 59, 1, 1, 2.4, 0, 1}, // of few columns
+	{MatrixTile{false, 4, 1, 1, 1, 4, 32}, 70, 70, 2, 1, 0.4, 0, 1},
 }
 
 // smallModels are for a Matrix that is Small; nothing was measured.
 var smallModels = []matrixModel{
-	{MatrixTile{true, 1, 1, 1, 2, 1, 16}, 1, 1, 1, 1, 1},
-	{MatrixTile{false, 1, 1, 2, 2, 1, 16}, 1, 1, 1, 1, 1},
-	{MatrixTile{false, 1, 2, 1, 1, 4, 16}, 1, 1, 1, 1, 1},
+	{MatrixTile{true, 1, 1, 1, 2, 1, 16}, 1, 1, 1, 1, 1, 0, 1},
+	{MatrixTile{false, 1, 1, 2, 2, 1, 16}, 1, 1, 1, 1, 1, 0, 1},
+	{MatrixTile{false, 1, 2, 1, 1, 4, 16}, 1, 1, 1, 1, 1, 0, 1},
 }
 
 func (s *Matrix) models() []matrixModel {
@@ -225,18 +232,21 @@ func (x *matrixModel) seconds(m *matrixMethod, p *Problem, across [2]int, lies u
 	if across[1] == 1 {
 		rate = x.nt
 	}
+	slice := x.slice
 	if lies&(alignedA|alignedB) != alignedA|alignedB {
-		rate *= shiftedRate
+		rate, slice = rate*shiftedRate, slice/shiftedRate
 	}
 	rate *= 2 / float64(p.Operands.Size())
 	groups := m.tiles(p) * p.Batch
-	if m.rest.Tiles > 0 {
+	if m.rest.Tiles > 0 { // the shares begin while whole tiles wait
 		whole := x.waves(m, groups-m.rest.Tiles, p.K, rate)
 		shares := x.waves(m, m.rest.Tiles*m.rest.Shares, ceil(p.K, m.rest.Shares), rate)
 		sums := float64(m.rest.Tiles*m.m()*m.n()) * 4
-		return 3*dispatchSeconds + whole + shares + float64(2*m.rest.Shares+1)*sums/bytesSecond
+		time := max(whole+shares, x.waits(m, groups-m.rest.Tiles, p.K, slice))
+		return 3*dispatchSeconds + time + float64(2*m.rest.Shares+1)*sums/bytesSecond
 	}
-	time := dispatchSeconds + x.waves(m, groups*m.shares, ceil(p.K, m.shares), rate)
+	k := ceil(p.K, m.shares)
+	time := dispatchSeconds + max(x.waves(m, groups*m.shares, k, rate), x.waits(m, groups*m.shares, k, slice))
 	if m.shares > 1 {
 		sums := float64(p.Batch*p.M*p.N) * 4
 		time += 2*dispatchSeconds + float64(m.shares+1)*sums/bytesSecond
@@ -258,7 +268,7 @@ func (m *matrixMethod) head(k int) int {
 	return 0
 }
 
-// waves estimates the time of workgroups that sum so much k each.
+// waves estimates the time of workgroups that sum so much k each, at a rate.
 func (x *matrixModel) waves(m *matrixMethod, groups, k int, rate float64) float64 {
 	head := m.head(k)
 	k = roundUp(k, m.TileK)
@@ -269,6 +279,11 @@ func (x *matrixModel) waves(m *matrixMethod, groups, k int, rate float64) float6
 		time += wave * max(x.part, float64(ceil(rest, Multiprocessors))/float64(x.per))
 	}
 	return time
+}
+
+// waits estimates the time that they wait for slices of so many µs each.
+func (x *matrixModel) waits(m *matrixMethod, groups, k int, slice float64) float64 {
+	return float64(ceil(groups, Multiprocessors*x.beside)) * (x.start + float64(ceil(k, m.TileK))*slice) * 1e-6
 }
 
 // Align tells which operands of a product on matrix hardware are better copied, so that their

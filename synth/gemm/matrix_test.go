@@ -53,6 +53,30 @@ func TestAlign(t *testing.T) {
 	}
 }
 
+// Products of 33 to 256 rows with a large matrix wait for that to be read. They have a workgroup for most
+// multiprocessors at least, whose loads are on their way together.
+func TestFewRowsShareK(t *testing.T) {
+	target := *hardware["16x16x16 of 32"]
+	target.Addresses = true
+	target.MaxGroups = [3]uint32{1<<31 - 1, 1<<16 - 1, 1<<16 - 1}
+	r := rand.New(rand.NewPCG(33, 256))
+	for range 200 {
+		m, n, k := 33+r.IntN(224), 16*(64+r.IntN(960)), 16*(64+r.IntN(960))
+		p := Problem{Type: ops.F32, Operands: ops.F16, M: m, N: n, K: k, Batch: 1, A: Strides{Row: k, Col: 1}, B: Strides{Row: n, Col: 1}}
+		plan, err := New(p, &target)
+		if err != nil {
+			t.Fatalf("%dx%dx%d: %v", m, n, k, err)
+		}
+		groups := 0
+		for _, s := range plan.Steps {
+			groups = max(groups, int(s.Grid[0]*s.Grid[1]*s.Grid[2]))
+		}
+		if most := ceil(m, 64) * ceil(n, 64) * (k / leastShare); groups < min(Multiprocessors*3/4, most) {
+			t.Errorf("%dx%dx%d: %d workgroups", m, n, k, groups)
+		}
+	}
+}
+
 // Products of any size and layout choose kernels that are listed, whatever shapes a device has.
 func TestMatrixServesAll(t *testing.T) {
 	for name, target := range hardware {
