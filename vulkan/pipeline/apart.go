@@ -66,6 +66,7 @@ func (p *Pipeline) createApart(cache *driverCache, info *vk.PipelineInfo) (vk.Pi
 	if r := c.merge(cache, data); r != vk.Success {
 		return 0, r
 	}
+	p.fresh = true
 	return c.createBetween(cache, info)
 }
 

@@ -24,6 +24,9 @@ import (
 // pipelineCacheUUID in every build. A file with another key or with damaged data is not used:
 // Options.OnCache gets the reason, and the next file replaces it, since the name of the file has no
 // version of the driver.
+//
+// Several nodes may have one file, as those of two scripts. Who saves a cache keeps what the file has, and who has compiled
+// nothing writes nothing.
 const cacheMagic = "nxvkpc\x00\x01"
 
 const cacheHeader = len(cacheMagic) + 2*sha256.Size
@@ -152,17 +155,46 @@ func (c *Compiler) Save() error {
 }
 
 func (c *Compiler) saveCache() error {
-	if c.d.Options.CacheDir == "" || c.d.Lost() != nil {
+	if c.d.Options.CacheDir == "" || c.d.Lost() != nil || !c.fresh {
 		return nil
 	}
 	data, err := c.boundCache()
 	if err != nil || data == nil {
 		return err // the file saved before stays
 	}
+	if both := c.withSaved(); both != nil {
+		data = both
+	}
 	if err := writeFile(c.cacheFile(), encodeCache(data, cacheKey(&c.d.Raw))); err != nil {
 		return fmt.Errorf("save the pipeline cache: %w", err)
 	}
+	c.fresh = false
 	return nil
+}
+
+// withSaved returns the data of the cache together with those of the file, nil where the file cannot be used or both are too
+// large; mu is held.
+func (c *Compiler) withSaved() []byte {
+	saved, err := c.readCache()
+	if err != nil || saved == nil {
+		return nil
+	}
+	both, r := vk.CreatePipelineCache(c.d.VK, saved)
+	if r != vk.Success {
+		return nil
+	}
+	defer vk.DestroyPipelineCache(c.d.VK, both)
+	c.cache.merging.RLock()
+	r = vk.MergePipelineCache(c.d.VK, both, c.cache.handle)
+	c.cache.merging.RUnlock()
+	if r != vk.Success {
+		return nil
+	}
+	data, r := vk.GetPipelineCacheData(c.d.VK, both)
+	if r != vk.Success || len(data) > c.most {
+		return nil
+	}
+	return data
 }
 
 func encodeCache(data []byte, key [sha256.Size]byte) []byte {

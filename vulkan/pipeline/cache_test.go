@@ -40,9 +40,9 @@ func kernel(t *testing.T) []uint32 {
 	return code
 }
 
-func compile(t *testing.T, c *Compiler) {
+func compile(t *testing.T, c *Compiler, spec ...uint32) {
 	t.Helper()
-	if _, err := c.Compile("affine", kernel(t), Layout{Buffers: 2, PushBytes: 12}); err != nil {
+	if _, err := c.Compile("affine", kernel(t), Layout{Buffers: 2, PushBytes: 12, Spec: spec}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -134,6 +134,7 @@ func TestCacheKeyCoversDriver(t *testing.T) {
 func TestCacheStartsOver(t *testing.T) {
 	c := openTest(t, logical.Options{CacheDir: t.TempDir()})
 	code := kernel(t)
+	compile(t, c)
 	if err := c.Save(); err != nil {
 		t.Fatal(err)
 	}
@@ -179,5 +180,51 @@ func TestCacheFileOfDriver(t *testing.T) {
 	c.d.Raw.Device++
 	if c.cacheFile() == name {
 		t.Error("another device has the same file")
+	}
+}
+
+// saved closes a compiler and returns the data of the file.
+func saved(t *testing.T, c *Compiler) []byte {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := decodeCache(read(t, c.cacheFile()), cacheKey(&c.d.Raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestCacheOfSeveral has two nodes use one file, as those of two scripts do: who saves later keeps what the other one has
+// saved.
+func TestCacheOfSeveral(t *testing.T) {
+	const header = 32 // of the data: VkPipelineCacheHeaderVersionOne
+	dir := t.TempDir()
+	one, other := openTest(t, logical.Options{CacheDir: dir}), openTest(t, logical.Options{CacheDir: dir})
+	compile(t, one)
+	compile(t, other, 2, 2, 2)
+	first := saved(t, one)
+	if len(first) <= header {
+		t.Skip("the driver keeps no kernels in a pipeline cache")
+	}
+	if both := saved(t, other); len(both) <= len(first) {
+		t.Errorf("two kernels take %d bytes, one takes %d", len(both), len(first))
+	}
+}
+
+// TestCacheUnchanged saves a cache when nothing has been compiled: the file is that of before.
+func TestCacheUnchanged(t *testing.T) {
+	dir := t.TempDir()
+	one, other := openTest(t, logical.Options{CacheDir: dir}), openTest(t, logical.Options{CacheDir: dir})
+	compile(t, one)
+	saved(t, one)
+	before, err := os.Stat(one.cacheFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved(t, other)
+	if now, err := os.Stat(one.cacheFile()); err != nil || !os.SameFile(now, before) {
+		t.Errorf("another file has taken its place: %v, %v", now, err)
 	}
 }

@@ -18,8 +18,9 @@ type Compiler struct {
 	mu     sync.Mutex
 	closed bool
 	cache  *driverCache
-	most   int // bytes of the cache
-	made   int // pipelines since the size of the cache was checked
+	most   int  // bytes of the cache
+	fresh  bool // it has what is not saved
+	made   int  // pipelines since the size of the cache was checked
 	all    map[*Pipeline]struct{}
 }
 

@@ -42,6 +42,7 @@ func (p *Pipeline) compileParts() {
 	if r != vk.Success {
 		return
 	}
+	c.fresh = true
 	if _, ok := c.all[p]; !ok { // freed meanwhile
 		vk.DestroyPipeline(c.d.VK, h)
 		return

@@ -17,6 +17,7 @@ type Pipeline struct {
 	code   []uint32
 	shape  shape
 	parts  parts
+	fresh  bool // the cache on disk may not have it
 
 	// Rate corrects the expected times of dispatches.
 	Rate Rate
@@ -60,6 +61,7 @@ func (c *Compiler) Compile(name string, code []uint32, l Layout) (*Pipeline, err
 		return nil, err
 	}
 	p.handle = h
+	c.fresh = c.fresh || p.fresh
 	if d.Info.Kind == adapter.CPU {
 		p.parts.handle.Store(uint64(h))
 	}
@@ -78,6 +80,7 @@ func (p *Pipeline) create(cache *driverCache, base bool) (vk.Pipeline, vk.Result
 	if p.c.apart != nil {
 		return p.createApart(cache, info)
 	}
+	p.fresh = true // for all that is known
 	return vk.CreateComputePipeline(p.c.d.VK, info)
 }
 
