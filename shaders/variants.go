@@ -32,6 +32,9 @@ var convolutions = []struct{ tile, suffix, define string }{
 	{"single", "f32", "F32"}, {"single", "f64", "F64"}, {"double", "f64", "F64"},
 }
 
+// starters are the tiles of gemm_single.comp, and with patches, that stand for others until these are compiled.
+var starters = []struct{ name, patches string }{{"gemm", ""}, {"conv2", "PATCHES=2"}, {"conv3", "PATCHES=3"}}
+
 // matrices are the kernels for matrix hardware, and the elements of their operands. They
 // reach buffers by address.
 var matrices = []struct{ source, suffix, define string }{
@@ -81,6 +84,7 @@ func Variants() []Variant {
 			}
 		}
 	}
+	all = append(all, starterVariants()...)
 	for _, e := range elements {
 		if e.define == "F32" || e.define == "U32" { // of the sums on matrix hardware
 			all = append(all, Variant{Name: "matrix_rest." + e.suffix + ".addresses", Source: "matrix_rest.comp",
@@ -104,6 +108,20 @@ func Variants() []Variant {
 		}
 	}
 	return all
+}
+
+// starterVariants lists the starters.
+func starterVariants() (list []Variant) {
+	for _, s := range starters {
+		for _, m := range modes {
+			v := Variant{Name: s.name + "_starter.f32." + m.suffix, Source: "gemm_single.comp", Defines: []string{"F32", m.define, "STARTER"}}
+			if s.patches != "" {
+				v.Defines = append(v.Defines, s.patches)
+			}
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 var includeLine = regexp.MustCompile(`(?m)^#include "(?:lib/)?([^"]+)"`)

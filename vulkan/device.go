@@ -99,6 +99,12 @@ func (d *Device) Pipeline(name string, code []uint32, l Layout) (*Pipeline, erro
 	return d.compiler.Compile(name, code, l)
 }
 
+// CachedPipeline is Pipeline for a kernel that the pipeline cache has, which takes about a millisecond. The error wraps
+// [ErrNotCached] where the driver would have to compile the kernel, or does not say whether it would.
+func (d *Device) CachedPipeline(name string, code []uint32, l Layout) (*Pipeline, error) {
+	return d.compiler.Cached(name, code, l)
+}
+
 // SaveCache writes the pipeline cache to Options.CacheDir, as Close does. A reader never sees
 // half a file.
 func (d *Device) SaveCache() error { return d.compiler.Save() }

@@ -28,6 +28,8 @@ var (
 	ErrTooLarge = logical.ErrTooLarge
 	// ErrRefused means that the driver cannot compile a kernel. The device goes on.
 	ErrRefused = logical.ErrRefused
+	// ErrNotCached means that the pipeline cache may not have a kernel.
+	ErrNotCached = logical.ErrNotCached
 	// ErrDeviceLost means that the device no longer works and that its memory is gone; see
 	// [Device.Reopen].
 	ErrDeviceLost = logical.ErrDeviceLost

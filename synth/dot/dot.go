@@ -349,17 +349,27 @@ func ShaderKey(g *gemm.Kernel) string {
 // ShaderKernel returns a hand-written kernel of three buffers.
 func ShaderKernel(t *lowering.Target, g *gemm.Kernel, push int) (*lowering.Kernel, error) {
 	name := ShaderKey(g)
-	if k, ok := handWritten.Load(name); ok {
+	key := name
+	if g.Starter != nil {
+		key += ", at first " + ShaderKey(g.Starter)
+	}
+	if k, ok := handWritten.Load(key); ok {
 		return k.(*lowering.Kernel), nil
 	}
 	code, err := shaders.Code(g.Shader)
 	if err != nil {
 		return nil, err
 	}
-	if t.Addresses {
-		push += 3 * 8
+	own := &lowering.Kernel{Name: name, Code: code, Buffers: 3, PushBytes: push, Addresses: t.Addresses, Spec: g.Spec, Local: g.Local,
+		SubgroupSize: g.SubgroupSize, Host: &lowering.HostCode{Routine: lowering.Host(g.OnHost()), Rounds: lowering.Twice}}
+	if g.Starter != nil {
+		if own.Starter, err = ShaderKernel(t, g.Starter, push); err != nil {
+			return nil, err
+		}
 	}
-	k, _ := handWritten.LoadOrStore(name, &lowering.Kernel{Name: name, Code: code, Buffers: 3, PushBytes: push,
-		Addresses: t.Addresses, Spec: g.Spec, Local: g.Local, SubgroupSize: g.SubgroupSize, Host: &lowering.HostCode{Routine: lowering.Host(g.OnHost()), Rounds: lowering.Twice}})
+	if t.Addresses {
+		own.PushBytes += 3 * 8
+	}
+	k, _ := handWritten.LoadOrStore(key, own)
 	return k.(*lowering.Kernel), nil
 }

@@ -157,6 +157,9 @@ func (e *Epilogue) Apply(plan *gemm.Plan, i int, s *lowering.Step, d *dot.Builde
 	if fixed = size() > t.PushBytes(); fixed && size() > t.PushBytes() {
 		return false, nil
 	}
+	if len(e.Fusion.Body) > 1 {
+		g.Kernel.Starter = nil // the first runs of a program are of single instructions
+	}
 	k, err := spliced(t, &g, p, body, head, size(), fixed)
 	if err != nil {
 		return false, err
@@ -249,6 +252,15 @@ const roundingCost = 8
 func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(spirv.Stored) func(*codegen.Emitter) error, at, push int, fixed bool) (*lowering.Kernel, error) {
 	name := dot.ShaderKey(&g.Kernel)
 	key := name + " " + codegen.FullKey(t, p, fixed)
+	var starter *lowering.Kernel
+	if g.Kernel.Starter != nil {
+		first := *g
+		first.Kernel = *g.Kernel.Starter
+		var err error
+		if starter, err = spliced(t, &first, p, body, at, push, fixed); err != nil {
+			return nil, err
+		}
+	}
 	if k, ok := codegen.CompiledKernels.Get(key); ok {
 		codegen.VerifyHit(key, k, func() ([]uint32, error) {
 			code, _, err := splice(t, &g.Kernel, p, body, at, fixed)
@@ -258,6 +270,7 @@ func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(spi
 	}
 	if k := codegen.FromArchive(t, key); k != nil {
 		k.Name += " " + name
+		k.Starter = starter
 		return codegen.CompiledKernels.Put(key, k), nil
 	}
 	code, irs, err := splice(t, &g.Kernel, p, body, at, fixed)
@@ -265,7 +278,7 @@ func spliced(t *lowering.Target, g *gemm.Step, p *codegen.Program, body func(spi
 		return nil, err
 	}
 	k := &lowering.Kernel{Name: codegen.HashName(code) + " " + name, Code: code, Buffers: Contracted + len(p.Buffers), PushBytes: push,
-		Addresses: t.Addresses, Spec: g.Kernel.Spec, Local: g.Kernel.Local, SubgroupSize: g.Kernel.SubgroupSize}
+		Addresses: t.Addresses, Spec: g.Kernel.Spec, Local: g.Kernel.Local, SubgroupSize: g.Kernel.SubgroupSize, Starter: starter}
 	codegen.Dump(k, irs...)
 	codegen.ToArchive(t, key, k)
 	return codegen.CompiledKernels.Put(key, k), nil

@@ -70,7 +70,14 @@ type Kernel struct {
 	Spec         []uint32
 	Local        [3]uint32
 	SubgroupSize int // of a subgroup, where the kernel counts on it
+
+	// Starter is a kernel that a driver compiles in a fraction of the time. It does the same with the same arguments, and gives
+	// the same bits, but takes several times as long. It is nil where there is none.
+	Starter *Kernel
 }
+
+// String names a kernel by its shader and its specialisation.
+func (k Kernel) String() string { return fmt.Sprint(k.Shader, " ", k.Spec) }
 
 // Step is one dispatch. In holds two buffers and Out the one written; the
 // kernels take them in this order.

@@ -134,10 +134,10 @@ func (m *matrixMethod) plan(p *Problem, t *Target) (*Plan, error) {
 	before := []int{p.M, p.N, p.K, lda, ldb, p.A.Batch, p.B.Batch, p.Batch}
 	after := []int{p.A.First, p.B.First, (p.extent(p.A, p.M, p.K) - 1) / e, (p.extent(p.B, p.K, p.N) - 1) / e}
 	if m.rest.Tiles > 0 {
-		return m.planRest(p, m.kernel(across, lies), m.kernel(across, lies|alignedC), before, after, t), nil
+		return m.planRest(p, m.kernel(across, lies, t), m.kernel(across, lies|alignedC, t), before, after, t), nil
 	}
 	chunk, shares := m.chunks(p, m.shares)
-	steps := p.product(m.kernel(across, lies), m.tiles(p)*p.Batch, shares, Multiprocessors, t, before, slices.Concat([]int{chunk, 0, 0}, after))
+	steps := p.product(m.kernel(across, lies, t), m.tiles(p)*p.Batch, shares, Multiprocessors, t, before, slices.Concat([]int{chunk, 0, 0}, after))
 	return p.inRows(p.shared(steps, shares, t))
 }
 
@@ -155,8 +155,43 @@ func (m *matrixMethod) chunks(p *Problem, shares int) (chunk, of int) {
 	return chunk, ceil(p.K, chunk)
 }
 
-// kernel returns the shader of a tile for operands that lie so.
-func (m *matrixMethod) kernel(across [2]int, lies uint32) Kernel {
+// kernel returns the shader of a tile for operands that lie so, and a starter.
+func (m *matrixMethod) kernel(across [2]int, lies uint32, t *Target) Kernel {
+	k := m.shader(across, lies)
+	if s, ok := m.starter(across, lies, t); ok {
+		starter := s.shader(across, lies)
+		k.Starter = &starter
+	}
+	return k
+}
+
+// starter is a method with the same tiles, whose subgroups have fewer matrices of sums each: a driver takes the longer to
+// compile a kernel the more of them it has. An instruction adds up the same products of k as before, in the same order.
+func (m *matrixMethod) starter(across [2]int, lies uint32, t *Target) (best matrixMethod, ok bool) {
+	if m.sliced() {
+		return best, false
+	}
+	code := func(m *matrixMethod) int { return m.FM * m.FN * m.TileK }
+	down, along := m.FM*m.WarpsM, m.FN*m.WarpsN
+	for fm := 1; fm <= m.FM; fm *= 2 {
+		for fn := 1; fn <= m.FN; fn *= 2 {
+			for k := m.TileK; k >= m.shape.K; k /= 2 {
+				s := *m
+				s.MatrixTile = MatrixTile{false, fm, fn, down / fm, along / fn, 1, k}
+				if down%fm == 0 && along%fn == 0 && s.threads() <= starterThreads && s.takes(across, lies, t) && (!ok || code(&s) < code(&best)) {
+					best, ok = s, true
+				}
+			}
+		}
+	}
+	return best, ok && 2*code(&best) <= code(m)
+}
+
+// starterThreads is how many invocations a starter has at most.
+const starterThreads = 512
+
+// shader returns the shader of a tile for operands that lie so.
+func (m *matrixMethod) shader(across [2]int, lies uint32) Kernel {
 	name := "matrix_single"
 	switch {
 	case m.Double:
@@ -187,7 +222,7 @@ func MatrixKernels(d ops.DType, t *Target) []Step {
 		for _, across := range pairs {
 			for _, lies := range []uint32{alignedA | alignedB | alignedC, alignedA | alignedB, alignedC, 0} {
 				if m.takes(across, lies, t) {
-					list = append(list, empty(m.kernel(across, lies), matrixParameters))
+					list = append(list, empty(m.kernel(across, lies, t), matrixParameters))
 				}
 			}
 		}

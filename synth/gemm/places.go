@@ -49,7 +49,7 @@ func NewPlaces(p Problem, g *Places, t *Target) (*Plan, error) {
 		ldb, batchB = 0, g.Group
 	}
 	chunk, shares := m.chunks(&p, m.shares)
-	steps := p.product(m.kernel(across, g.lies(&p)), m.tiles(&p)*p.Batch, shares, Multiprocessors, t,
+	steps := p.product(m.kernel(across, g.lies(&p), t), m.tiles(&p)*p.Batch, shares, Multiprocessors, t,
 		[]int{p.M, p.N, p.K, lda, ldb, batchA, batchB, p.Batch},
 		slices.Concat([]int{chunk, 0, 0, g.Channels, g.TapsX, g.TapsY}, g.Tap[:], g.Out[:], g.Place[:], []int{g.Image}))
 	plan, err := p.shared(steps, shares, t)
@@ -110,7 +110,7 @@ func PlacesKernels(d ops.DType, t *Target) []Step {
 				}
 				for _, lies := range []uint32{alignedA | alignedB | alignedC, alignedA | alignedB} {
 					if m.places = g; m.takes(across, lies, t) {
-						list = append(list, empty(m.kernel(across, lies), placesParameters))
+						list = append(list, empty(m.kernel(across, lies, t), placesParameters))
 					}
 				}
 			}

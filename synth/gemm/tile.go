@@ -101,16 +101,20 @@ func (m tiled) kernel(p *Problem, across [2]int, lies uint32, clamp bool, t *Tar
 	if lies&alignedAll == alignedAll {
 		lies |= direct
 	}
-	name, spec := m.name("gemm"), []uint32(nil)
+	family, spec := "gemm", []uint32(nil)
 	if g := m.gather; g != nil {
-		name, lies, spec = m.name("conv"+strconv.Itoa(g.dimensions())), lies&^alignedB, g.variant().spec()
+		family, lies, spec = "conv"+strconv.Itoa(g.dimensions()), lies&^alignedB, g.variant().spec()
 	}
-	return Kernel{
-		Shader: p.shader(name, t),
+	k := Kernel{
+		Shader: p.shader(m.name(family), t),
 		Spec: append([]uint32{uint32(m.threads()), uint32(m.Rows), uint32(m.Cols), uint32(m.WarpsM), uint32(m.WarpsN),
 			uint32(m.TileK), uint32(across[0]), uint32(across[1]), lies, bit(clamp, 1)}, spec...),
 		Local: [3]uint32{uint32(m.threads()), 1, 1},
 	}
+	if p.Type == ops.F32 && !t.CPU { // the same tile
+		k.Starter = &Kernel{Shader: p.shader(family+"_starter", t), Spec: k.Spec, Local: k.Local}
+	}
+	return k
 }
 
 // specAligned is the number of the specialisation constant that has the bits below.
@@ -135,6 +139,10 @@ func (k *Kernel) Staged() Kernel {
 		s.Spec = slices.Clone(s.Spec)
 		s.Spec[specAligned] &^= direct
 	}
+	if k.Starter != nil {
+		starter := k.Starter.Staged()
+		s.Starter = &starter
+	}
 	return s
 }
 
@@ -156,6 +164,10 @@ func (k *Kernel) InFours() Kernel {
 	if len(k.Spec) > specAligned && (k.Spec[specAligned]&alignedC != 0 || k.runs()) {
 		s.Spec = slices.Clone(s.Spec)
 		s.Spec[specAligned] = s.Spec[specAligned]&^direct | fours
+	}
+	if k.Starter != nil {
+		starter := k.Starter.InFours()
+		s.Starter = &starter
 	}
 	return s
 }

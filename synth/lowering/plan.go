@@ -21,6 +21,10 @@ type Kernel struct {
 	IR           *kernel.Kernel // its source; nil for hand-written and archived code
 
 	Host *HostCode // see OnHost; nil for archived code
+
+	// Starter stands for a kernel that a driver takes long to compile, until that is done: with the same arguments it has the
+	// same effect, bit for bit. It is nil where there is none.
+	Starter *Kernel
 }
 
 // OnMatrices reports whether it is hand-written code for matrix hardware.

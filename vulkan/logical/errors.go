@@ -13,6 +13,8 @@ var (
 	ErrTooLarge = errors.New("larger than the device allows")
 	// ErrRefused means that the driver cannot compile a kernel. The device goes on.
 	ErrRefused = errors.New("the driver does not compile the kernel")
+	// ErrNotCached means that the pipeline cache may not have a kernel.
+	ErrNotCached = errors.New("the driver may have to compile the kernel")
 	// ErrDeviceLost means that the device no longer works and that its memory is gone. A
 	// device that is opened again works.
 	ErrDeviceLost = errors.New("device lost")

@@ -51,7 +51,7 @@ func (p *Pipeline) createApart(cache *driverCache, info *vk.PipelineInfo) (vk.Pi
 	if c.d.Raw.Features&vk.CacheOnly != 0 {
 		known := *info
 		known.CacheOnly = true
-		if h, r := c.createBetween(cache, &known); r != vk.CompileRequired {
+		if h, r := c.createBetween(cache, &known); r != vk.CompileRequired || info.CacheOnly {
 			return h, r
 		}
 	}

@@ -40,6 +40,9 @@ func (c *Compiler) Close() error {
 	c.mu.Lock()
 	was := c.closed
 	c.closed = true
+	if !was {
+		_ = c.saveCache() // what follows may take a second, and the next node may start meanwhile
+	}
 	c.mu.Unlock()
 	if was {
 		return nil

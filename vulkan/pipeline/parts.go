@@ -35,7 +35,7 @@ func (p *Pipeline) Parts() vk.Pipeline {
 func (p *Pipeline) compileParts() {
 	c := p.c
 	cache := c.takeCache()
-	h, r := p.create(cache, true)
+	h, r := p.create(cache, true, false)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.giveCache(cache)

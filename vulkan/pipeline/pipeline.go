@@ -27,6 +27,19 @@ type Pipeline struct {
 // holds no lock, and may be called from several goroutines at once. The error wraps
 // [logical.ErrRefused] where the driver cannot compile the kernel.
 func (c *Compiler) Compile(name string, code []uint32, l Layout) (*Pipeline, error) {
+	return c.compile(name, code, l, false)
+}
+
+// Cached is Compile for a kernel that the cache has. It takes about a millisecond. The error wraps [logical.ErrNotCached]
+// where the driver would have to compile the kernel, or does not say whether it would.
+func (c *Compiler) Cached(name string, code []uint32, l Layout) (*Pipeline, error) {
+	if c.d.Raw.Features&vk.CacheOnly == 0 {
+		return nil, fmt.Errorf("compile %s: %w", name, logical.ErrNotCached)
+	}
+	return c.compile(name, code, l, true)
+}
+
+func (c *Compiler) compile(name string, code []uint32, l Layout, cached bool) (*Pipeline, error) {
 	d := c.d
 	if err := l.check(d, code); err != nil {
 		return nil, fmt.Errorf("compile %s: %w", name, err)
@@ -45,7 +58,7 @@ func (c *Compiler) Compile(name string, code []uint32, l Layout) (*Pipeline, err
 	l.Spec = append([]uint32(nil), l.Spec...)
 	p := &Pipeline{c: c, name: name, layout: l, shape: s, code: code}
 	cache := c.takeCache()
-	h, r := p.create(cache, d.Info.Kind == adapter.CPU && d.CutsDispatches() && !l.Whole)
+	h, r := p.create(cache, d.Info.Kind == adapter.CPU && d.CutsDispatches() && !l.Whole, cached)
 	if f := d.Options.Fault.Refuse; f != nil && r == vk.Success && f(name) {
 		vk.DestroyPipeline(d.VK, h)
 		r = vk.ErrorUnknown
@@ -53,6 +66,9 @@ func (c *Compiler) Compile(name string, code []uint32, l Layout) (*Pipeline, err
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.giveCache(cache)
+	if cached && r == vk.CompileRequired {
+		return nil, fmt.Errorf("compile %s: %w", name, logical.ErrNotCached)
+	}
 	if r != vk.Success {
 		err := d.Fail("compile "+name, r)
 		if d.Gone() == nil {
@@ -71,16 +87,16 @@ func (c *Compiler) Compile(name string, code []uint32, l Layout) (*Pipeline, err
 }
 
 // create has the driver compile the kernel, for dispatches that begin at workgroup 0 or,
-// with base, anywhere.
-func (p *Pipeline) create(cache *driverCache, base bool) (vk.Pipeline, vk.Result) {
+// with base, anywhere. With cached it only makes what the cache has.
+func (p *Pipeline) create(cache *driverCache, base, cached bool) (vk.Pipeline, vk.Result) {
 	info := &vk.PipelineInfo{
 		Code: p.code, Layout: p.shape.layout, Cache: cache.handle, Spec: p.layout.Spec,
-		Subgroup: uint32(p.layout.SubgroupSize), Base: base,
+		Subgroup: uint32(p.layout.SubgroupSize), Base: base, CacheOnly: cached,
 	}
 	if p.c.apart != nil {
 		return p.createApart(cache, info)
 	}
-	p.fresh = true // for all that is known
+	p.fresh = !cached // for all that is known
 	return vk.CreateComputePipeline(p.c.d.VK, info)
 }
 

@@ -16,6 +16,9 @@
 // routines for products, convolutions and sums and products of rows are as quick as the driver's code, so those kernels
 // are compiled only where the user wants the device to compute them (Cache.RunsRoutines).
 //
+// On a GPU, the first calls of a product use a starter: a kernel with the same bits that the driver compiles in a fraction
+// of the time (starter.go).
+//
 // The package refuses to know sessions, values and the order of work. A Cache is for one
 // goroutine. Start reading at Cache.Plan.
 package kernels

@@ -25,6 +25,10 @@ type Kernel struct {
 	then          []func() // called when it is
 	activity      Activity
 
+	// See starter.go.
+	starter *Kernel  // stands for it until it is made; nil where nothing does
+	onRuns  []func() // called when it or its starter is made
+
 	// See warmup.go.
 	host    synth.Host // interprets the kernel meanwhile; nil where nothing does
 	spent   int        // what that has cost, in elementary operations
@@ -60,8 +64,13 @@ func (k *Kernel) NameOp(op func() string) {
 	}
 }
 
-// Pipeline returns the pipeline, which is made.
-func (k *Kernel) Pipeline() *vulkan.Pipeline { return k.pipe }
+// Pipeline returns the pipeline, which is made, or that of a starter.
+func (k *Kernel) Pipeline() *vulkan.Pipeline {
+	if !k.done && k.starts() {
+		return k.starter.pipe
+	}
+	return k.pipe
+}
 
 // Done reports whether the pipeline has been made, or could not be.
 func (k *Kernel) Done() bool { return k.done }
@@ -78,14 +87,14 @@ func (k *Kernel) Gone() bool { return k.gone }
 // Then has f called when the pipeline has been made.
 func (k *Kernel) Then(f func()) { k.then = append(k.then, f) }
 
-// WhenReady has f called when more of what Cache.Ready waits for is there: the pipeline or, where that is made already,
-// the machine code.
+// WhenReady has f called when more of what Cache.Ready waits for is there: the pipeline or a starter or, where that is made
+// already, the machine code.
 func (k *Kernel) WhenReady(f func()) {
 	if k.done {
 		k.onWarm = append(k.onWarm, f)
 		return
 	}
-	k.Then(f)
+	k.onRuns = append(k.onRuns, f)
 }
 
 // Release lets go of code that a client brought.
@@ -141,15 +150,32 @@ func (c *Cache) Compile(k *Kernel) {
 func (c *Cache) compile(k *Kernel, name string, code []uint32, layout vulkan.Layout) {
 	k.asked = true
 	var pipe *vulkan.Pipeline
+	compile := func() {
+		c.cfg.Aside(WorkPipeline, func(*sched.Worker) (err error) {
+			pipe, err = c.cfg.Device.Pipeline(name, code, layout)
+			return err
+		}, func(err error) { c.made(k, pipe, err) })
+	}
+	if k.Kernel == nil || k.Kernel.Starter == nil {
+		compile()
+		return
+	}
 	c.cfg.Aside(WorkPipeline, func(*sched.Worker) (err error) {
-		pipe, err = c.cfg.Device.Pipeline(name, code, layout)
+		pipe, err = c.cfg.Device.CachedPipeline(name, code, layout)
 		return err
-	}, func(err error) { c.made(k, pipe, err) })
+	}, func(err error) {
+		if errors.Is(err, vulkan.ErrNotCached) {
+			c.start(k, compile)
+			return
+		}
+		c.made(k, pipe, err)
+	})
 }
 
 // made notes the pipeline of a kernel, or why there is none.
 func (c *Cache) made(k *Kernel, pipe *vulkan.Pipeline, err error) {
 	k.pipe, k.err, k.done = pipe, err, true
+	c.dismiss(k)
 	if Refused(err) && k.Kernel != nil { // who brought code of their own are told themselves
 		c.cfg.Refused(k)
 	}
@@ -158,6 +184,7 @@ func (c *Cache) made(k *Kernel, pipe *vulkan.Pipeline, err error) {
 	for _, f := range then {
 		f()
 	}
+	k.runs()
 }
 
 // Ready returns the first kernel of a plan that the device cannot run at once, nil where it can run all. All are asked
@@ -175,6 +202,7 @@ func (c *Cache) Ready(p *Plan) (waits *Kernel, err error) {
 	}
 	for i, k := range p.Kernels {
 		switch {
+		case !k.done && k.starts():
 		case !k.done || warms && !k.warm && k.err == nil:
 			return k, nil
 		case Refused(k.err):
