@@ -111,6 +111,7 @@ func (c *Cache) roomForKernel() {
 			c.retired = append(c.retired, k.pipe)
 			k.pipe = nil
 		}
+		c.dismiss(k)
 	})
 	if len(c.retired) >= RetireAtOnce {
 		c.FreeRetired()

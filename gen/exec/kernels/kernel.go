@@ -66,7 +66,7 @@ func (k *Kernel) NameOp(op func() string) {
 
 // Pipeline returns the pipeline, which is made, or that of a starter.
 func (k *Kernel) Pipeline() *vulkan.Pipeline {
-	if !k.done && k.starts() {
+	if k.pipe == nil && k.starts() {
 		return k.starter.pipe
 	}
 	return k.pipe
@@ -175,9 +175,13 @@ func (c *Cache) compile(k *Kernel, name string, code []uint32, layout vulkan.Lay
 // made notes the pipeline of a kernel, or why there is none.
 func (c *Cache) made(k *Kernel, pipe *vulkan.Pipeline, err error) {
 	k.pipe, k.err, k.done = pipe, err, true
-	c.dismiss(k)
 	if Refused(err) && k.Kernel != nil { // who brought code of their own are told themselves
 		c.cfg.Refused(k)
+	}
+	if Refused(err) && k.starts() {
+		k.err = nil // the starter stays
+	} else {
+		c.dismiss(k)
 	}
 	then := k.then
 	k.then = nil
