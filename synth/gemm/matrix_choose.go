@@ -16,16 +16,13 @@ type matrixModel struct {
 	part  float64 // of the time of a full wave that one workgroup a multiprocessor takes
 	start float64 // µs of a wave before and after the loops of its workgroups
 
-	// A workgroup waits for the loads of a slice of k: slice is the µs that this takes at least where the large operand comes
-	// from memory. So many workgroups of a multiprocessor wait together.
-	slice  float64
-	beside int
+	slice  float64 // µs that a workgroup waits for a slice of k that comes from memory; 0 where its products take longer
+	beside int     // workgroups of a multiprocessor that wait at the same time
 }
 
 // Fitted to the times of eight products on an NVIDIA H200, of bf16 with results of f32, with each tile. The large
 // tiles begin and end slowly: a wave of them has up to 17 MB of results to write at once. The times of slices are fitted to
-// 20 products of 40 to 256 rows, whose operands no cache had, and nine large ones; where there is none, the others tell
-// as much.
+// 20 products of 40 to 256 rows, whose operands no cache had, and to nine large ones.
 var matrixModels = []matrixModel{
 	{MatrixTile{true, 4, 4, 2, 4, 1, 32}, 363, 238, 1, 1, 6.2, 0, 1},
 	{MatrixTile{false, 4, 4, 2, 2, 1, 64}, 352, 380, 1, 1, 2.6, 1.06, 2},
