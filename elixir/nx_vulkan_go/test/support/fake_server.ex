@@ -230,18 +230,19 @@ defmodule NxVulkanGo.FakeServer do
     end
   end
 
-  # Whether the run is cancelled by a message that waits, among other instructions. It has its turn later, for the log.
+  # Whether the run is cancelled by a message that waits, among other instructions or along with a call. It has its turn later,
+  # for the log.
   defp cancelled?(run) do
     {:messages, messages} = Process.info(self(), :messages)
 
-    Enum.any?(messages, fn
-      {:nxvk, _, instructions} ->
-        Enum.any?(instructions, &match?({:cancel, [], [], [[^run]]}, &1))
-
-      _ ->
-        false
-    end)
+    messages
+    |> Enum.flat_map(&instructions/1)
+    |> Enum.any?(&match?({:cancel, [], [], [[^run]]}, &1))
   end
+
+  defp instructions({:nxvk, _, list}), do: list
+  defp instructions({:"$gen_call", _, {:at, _, {:then, list, _}}}), do: list
+  defp instructions(_), do: []
 
   defp wire(t), do: Encoding.encode(Nx.to_binary(t), t.type)
 
