@@ -95,10 +95,11 @@ func findFolded(r *ops.Region, eval graph.Eval, t *Target, find func(*ops.Region
 }
 
 // Divisible is a region that says the same by instructions of which the rules of package spmd divide more: attention that it
-// states is its instructions, and what is in rows at indices is found by comparisons, whatever the device.
+// states is its instructions, and what is in rows at indices is found by comparisons, whatever the device. What several
+// instructions would do is done once, so that ranks meet once for it.
 func Divisible(r *ops.Region) *ops.Region {
 	r, _ = attention.Inline(r)
-	return graph.Compare(r)
+	return graph.Common(graph.Compare(r))
 }
 
 // StateAttention is a region in which attention that it states is one instruction where a kernel of the device

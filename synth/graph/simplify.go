@@ -68,6 +68,14 @@ func Simplify(r *ops.Region, o Options) *ops.Region {
 	return r
 }
 
+// Common is Simplify by the passes "common" and "dead" alone. Code with regions that look outside stays as it is.
+func Common(r *ops.Region) *ops.Region {
+	if slices.ContainsFunc(r.Body, func(in ops.Instr) bool { return len(in.Regions) > 0 && !in.Op.Info().Closed }) {
+		return r
+	}
+	return Simplify(r, Options{Off: func(pass string) bool { return pass != "common" && pass != "dead" }})
+}
+
 // work is straight-line code while a pass changes it.
 type work struct {
 	params  []ops.Result

@@ -93,3 +93,28 @@ func TestTexts(t *testing.T) {
 		})
 	}
 }
+
+// TestCommon: what several instructions would do is done once, and nothing else changes. A program with a loop that looks outside
+// stays as it is.
+func TestCommon(t *testing.T) {
+	r := parsed(t, `(%1:f32[3,4], %2:f32[4]) {
+  %3:f32[4] = sum %1 axes=[0] keep_axes=false
+  %4:f32[4] = sum %1 axes=[0] keep_axes=false
+  %5:f32[3,4] = multiply %1, f32(1)
+  %6:f32[4] = add %3, %4
+  %7:f32[4] = exp %2
+  give %6, %5
+}
+`)
+	before := notation.Print(r)
+	if out := notation.Print(Common(r)); strings.Count(out, "sum") != 1 || !strings.Contains(out, "multiply") || strings.Contains(out, "exp") {
+		t.Errorf("it becomes\n%s", out)
+	}
+	if notation.Print(r) != before {
+		t.Error("the code that was given has changed")
+	}
+	same(t, r, Common(r))
+	if loop := parsed(t, cell(0, 9, 1)); Common(loop) != loop {
+		t.Error("a loop that looks outside has changed")
+	}
+}

@@ -26,7 +26,12 @@ func (e *emitter) apply(in *ops.Instr, args []value, r *rule) {
 	e.body = append(e.body, local)
 	for i, o := range in.Outs {
 		part := ops.Operand{ID: local.Outs[i].ID}
-		if axes := contracted(r, factors); len(axes) > 0 {
+		axes := contracted(r, factors)
+		if v := e.sums[o.ID]; v != nil && len(axes) > 0 {
+			first, squares := e.combine(v, &local, e.mesh.Local(args[0].typ, wanted(r.operand(0, len(args[0].typ.Shape)), factors)), axes)
+			e.given[v.squares.ID] = value{typ: o.Type, sharding: shardings[i], local: squares}
+			part = first
+		} else if len(axes) > 0 {
 			part = e.collective(ops.AllReduce, local.Outs[i].Type, [][]int{e.group(axes), {r.operator}}, part)
 		}
 		v := value{typ: o.Type, sharding: shardings[i], local: part}

@@ -5,7 +5,7 @@
 // dimensions of operands and results that go together. A dimension without a factor has to be whole. Each
 // operand is brought to the sharding that the factors ask for, by slices of its own part and by all_gather; then the
 // instruction is carried out on the parts. A factor of operands alone is contracted: an all_reduce follows. An
-// operation without a rule is carried out whole on every rank.
+// operation without a rule is carried out whole on every rank. The two sums of a variance are combined together (variance.go).
 //
 // Then the instructions are ordered (order.go): reductions begin as early as they can, several together (bucket.go), and their
 // readers come late.

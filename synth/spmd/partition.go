@@ -85,7 +85,9 @@ type emitter struct {
 	notes  *[]Note
 	values map[ops.ID]value // by the ids of the whole program
 	moved  map[move]ops.Operand
-	parts  map[ops.ID][]int // that slice has taken, with the ranks that have the others
+	parts  map[ops.ID][]int     // that slice has taken, with the ranks that have the others
+	sums   map[ops.ID]*variance // of the region, by their first sums
+	given  map[ops.ID]value     // results of the region that have been written ahead
 	body   []ops.Instr
 	op     ops.Op // of the instruction under way
 }
@@ -101,6 +103,7 @@ func (e *emitter) inner() *emitter {
 // of want, where that is not nil.
 func (e *emitter) region(r *ops.Region, params, want []shard.Sharding) (*ops.Region, []value, error) {
 	out := &ops.Region{}
+	e.sums, e.given = variances(r), make(map[ops.ID]value)
 	for i, p := range r.Params {
 		local := e.mesh.Local(p.Type, params[i])
 		e.values[p.ID] = value{typ: p.Type, sharding: params[i], local: ops.Operand{ID: p.ID}}
@@ -135,6 +138,12 @@ func (e *emitter) value(o ops.Operand) value {
 // instr writes an instruction.
 func (e *emitter) instr(in *ops.Instr) error {
 	e.op = in.Op
+	if in.Op == ops.Sum {
+		if v, ok := e.given[in.Outs[0].ID]; ok {
+			e.define(in.Outs[0], v.sharding, v.local)
+			return nil
+		}
+	}
 	switch {
 	case in.Op == ops.While:
 		return e.loop(in)
