@@ -27,10 +27,9 @@ func (e *emitter) apply(in *ops.Instr, args []value, r *rule) {
 	for i, o := range in.Outs {
 		part := ops.Operand{ID: local.Outs[i].ID}
 		axes := contracted(r, factors)
-		if v := e.sums[o.ID]; v != nil && len(axes) > 0 {
-			first, squares := e.combine(v, &local, e.mesh.Local(args[0].typ, wanted(r.operand(0, len(args[0].typ.Shape)), factors)), axes)
-			e.given[v.squares.ID] = value{typ: o.Type, sharding: shardings[i], local: squares}
-			part = first
+		if v, ok := e.combines(in, axes); ok {
+			x := e.mesh.Local(args[0].typ, wanted(r.operand(0, len(args[0].typ.Shape)), factors))
+			part = e.combine(v, &local, x, shardings[i], axes)
 		} else if len(axes) > 0 {
 			part = e.collective(ops.AllReduce, local.Outs[i].Type, [][]int{e.group(axes), {r.operator}}, part)
 		}

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"nxvk/ops"
+	"nxvk/ops/shard"
 )
 
 // A variance, as of a batch norm, sums squared distances from a mean: ranks would first combine the sums of their parts, and then those
 // of the squares. In place of that each rank gathers two sums of every part, that of its elements and that of their squared distances
 // from the mean of the part, and combines them by the formula of Chan, Golub and LeVeque (1983), which loses no digits far from zero.
 
-// variance is what is known of a variance by its first sum, of the elements of a value along some axes.
+// variance is what is known of a variance by its first sum, of the elements of a value along some axes, which it keeps.
 type variance struct {
 	squares ops.Result // the second sum, of their squared distances from their mean
 	count   int        // elements of each sum
@@ -28,7 +29,7 @@ func variances(r *ops.Region) map[ops.ID]*variance {
 		for _, o := range in.Outs {
 			made[o.ID], types[o.ID] = in, o.Type
 		}
-		if in.Op != ops.Sum || in.Ins[0].Lit != nil || in.Attrs[1][0] == 0 {
+		if in.Op != ops.Sum || in.Ins[0].Lit != nil {
 			continue
 		}
 		if first := firstSum(in, made, types); first != nil && found[first.Outs[0].ID] == nil {
@@ -53,7 +54,7 @@ func firstSum(squares *ops.Instr, made map[ops.ID]*ops.Instr, types map[ops.ID]o
 		return nil
 	}
 	sum := made[mean.Ins[0].ID]
-	if sum == nil || sum.Op != ops.Sum || sum.Ins[0].Lit != nil || sum.Ins[0].ID != away.Ins[0].ID {
+	if sum == nil || sum.Op != ops.Sum || sum.Ins[0].Lit != nil || sum.Ins[0].ID != away.Ins[0].ID || !slices.Equal(sum.Attrs[0], squares.Attrs[0]) {
 		return nil
 	}
 	x := types[sum.Ins[0].ID]
@@ -61,7 +62,7 @@ func firstSum(squares *ops.Instr, made map[ops.ID]*ops.Instr, types map[ops.ID]o
 	for _, t := range []ops.Type{sum.Outs[0].Type, mean.Outs[0].Type, away.Outs[0].Type, square.Outs[0].Type, squares.Outs[0].Type} {
 		ok = ok && t.DType == x.DType && (t.DType == ops.F32 || t.DType == ops.F64)
 	}
-	if !ok || x.Size() == 0 || n != float64(x.Size()/sum.Outs[0].Type.Size()) || !slices.EqualFunc(sum.Attrs, squares.Attrs, slices.Equal) {
+	if !ok || x.Size() == 0 || n != float64(x.Size()/sum.Outs[0].Type.Size()) || sum.Attrs[1][0] == 0 {
 		return nil
 	}
 	return sum
@@ -85,8 +86,19 @@ func squared(in *ops.Instr) bool {
 	return false
 }
 
-// combine writes both sums of a variance. sum is the first one of the part, x what it adds.
-func (e *emitter) combine(v *variance, sum *ops.Instr, x ops.Type, axes []int) (first, squares ops.Operand) {
+// combines returns the variance whose first sum an instruction is, where ranks combine that over axes of the mesh and it is little:
+// of more, what moves would take the time, and gathering moves more.
+func (e *emitter) combines(sum *ops.Instr, axes []int) (v *variance, ok bool) {
+	if len(axes) == 0 || len(sum.Outs) > 1 || sum.Outs[0].Type.Bytes() > shard.HostBytes {
+		return nil, false
+	}
+	v, ok = e.sums[sum.Outs[0].ID]
+	return v, ok
+}
+
+// combine writes both sums of a variance, and returns the first one. sum is that of the part, x what it adds, and s what the whole
+// is divided by.
+func (e *emitter) combine(v *variance, sum *ops.Instr, x ops.Type, s shard.Sharding, axes []int) (first ops.Operand) {
 	group := e.group(axes)
 	t, kept := x.DType, sum.Outs[0].Type
 	of := func(shape ...int) ops.Type { return ops.Type{DType: t, Shape: shape} }
@@ -108,6 +120,16 @@ func (e *emitter) combine(v *variance, sum *ops.Instr, x ops.Type, axes []int) (
 	mean := e.add(ops.Divide, of(n), nil, first, number(v.count))
 	between := e.add(ops.Sum, of(n), [][]int{{0}, {0}}, squaresOf(of(ranks, n), means, mean))
 	within := half(1)
-	squares = e.add(ops.Add, of(n), nil, within, e.add(ops.Multiply, of(n), nil, between, count))
-	return e.add(ops.Reshape, kept, nil, first), e.add(ops.Reshape, kept, nil, squares)
+	squares := e.add(ops.Add, of(n), nil, within, e.add(ops.Multiply, of(n), nil, between, count))
+	if len(v.squares.Type.Shape) < len(s) {
+		left := shard.Sharding{}
+		for d := range s {
+			if !slices.Contains(sum.Attrs[0], d) {
+				left = append(left, s[d])
+			}
+		}
+		s = left
+	}
+	e.given[v.squares.ID] = value{typ: v.squares.Type, sharding: s, local: e.add(ops.Reshape, e.mesh.Local(v.squares.Type, s), nil, squares)}
+	return e.add(ops.Reshape, kept, nil, first)
 }

@@ -49,6 +49,13 @@ func drawNarrow(r *rand.Rand, d ops.DType) gemm.Problem {
 	return p
 }
 
+// drawOnMatrices draws a product of the type of a seed, and gives the shape by which the device multiplies; ok is false where it has none.
+func drawOnMatrices(r *rand.Rand, seed uint64, t *gemm.Target) (p gemm.Problem, shape gemm.Matrix, ok bool) {
+	p = drawNarrow(r, []ops.DType{ops.BF16, ops.F16, ops.S8, ops.U8}[seed%4])
+	shape, ok = t.MatrixProduct(p.Operands, p.M, p.N, p.K, p.Batch)
+	return p, shape, ok
+}
+
 // Every tile, and the tile that New chooses, gives the sums of products of any size and
 // layout.
 func TestMatrixHardware(t *testing.T) {
@@ -57,12 +64,11 @@ func TestMatrixHardware(t *testing.T) {
 	seen, rests := map[ops.DType]int{}, 0
 	for seed := range seeds(60, 1000) {
 		rng := rand.New(rand.NewPCG(seed, 15))
-		d := []ops.DType{ops.BF16, ops.F16, ops.S8, ops.U8}[seed%4]
-		p := drawNarrow(rng, d)
-		shape, ok := r.Target.MatrixProduct(d, p.M, p.N, p.K, p.Batch)
+		p, shape, ok := drawOnMatrices(rng, seed, &r.Target)
 		if !ok {
 			continue
 		}
+		d := p.Operands
 		seen[d]++
 		x := Random(p, seed)
 		o, err := x.Upload(r)

@@ -68,9 +68,7 @@ func TestMatrixStarters(t *testing.T) {
 	ran := 0
 	for seed := range seeds(16, 600) {
 		rng := rand.New(rand.NewPCG(seed, 16))
-		d := []ops.DType{ops.BF16, ops.F16, ops.S8, ops.U8}[seed%4]
-		p := drawNarrow(rng, d)
-		shape, ok := r.Target.MatrixProduct(d, p.M, p.N, p.K, p.Batch)
+		p, shape, ok := drawOnMatrices(rng, seed, &r.Target)
 		if !ok {
 			continue
 		}
@@ -94,7 +92,7 @@ func TestMatrixStarters(t *testing.T) {
 		}
 		ran++
 		if want, got := runPlan(t, r, plan, o), runPlan(t, r, first, o); !bytes.Equal(want, got) {
-			t.Errorf("seed %d: %v %v: %v has other bits than %v", seed, d, p, first.Steps[0].Kernel, plan.Steps[0].Kernel)
+			t.Errorf("seed %d: %v: %v has other bits than %v", seed, p, first.Steps[0].Kernel, plan.Steps[0].Kernel)
 		}
 		o.Free()
 	}

@@ -120,7 +120,7 @@ func (c *Cache) roomForKernel() {
 
 // idle reports whether nothing waits for a kernel, and no client has brought it.
 func idle(k *Kernel) bool {
-	return k.holders == 0 && k.asked == k.done && len(k.then)+len(k.onRuns) == 0 && !k.warming
+	return k.holders == 0 && k.asked == k.done && len(k.then)+len(k.onReady) == 0 && !k.warming
 }
 
 // tick ends the protection of the plans and kernels that have been used so far.

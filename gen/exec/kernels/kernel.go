@@ -27,7 +27,7 @@ type Kernel struct {
 
 	// See starter.go.
 	starter *Kernel  // stands for it until it is made; nil where nothing does
-	onRuns  []func() // called when it or its starter is made
+	onReady []func() // called when it or its starter is made
 
 	// See warmup.go.
 	host    synth.Host // interprets the kernel meanwhile; nil where nothing does
@@ -94,7 +94,7 @@ func (k *Kernel) WhenReady(f func()) {
 		k.onWarm = append(k.onWarm, f)
 		return
 	}
-	k.onRuns = append(k.onRuns, f)
+	k.onReady = append(k.onReady, f)
 }
 
 // Release lets go of code that a client brought.
@@ -188,7 +188,7 @@ func (c *Cache) made(k *Kernel, pipe *vulkan.Pipeline, err error) {
 	for _, f := range then {
 		f()
 	}
-	k.runs()
+	k.tellReady()
 }
 
 // Ready returns the first kernel of a plan that the device cannot run at once, nil where it can run all. All are asked

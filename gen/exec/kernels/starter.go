@@ -11,7 +11,7 @@ func (c *Cache) start(k *Kernel, then func()) {
 	s.holders++
 	k.starter = s
 	made := func() {
-		k.runs()
+		k.tellReady()
 		then()
 	}
 	c.Compile(s)
@@ -25,10 +25,10 @@ func (c *Cache) start(k *Kernel, then func()) {
 // starts reports whether a kernel has a starter that is made.
 func (k *Kernel) starts() bool { return k.starter != nil && k.starter.pipe != nil }
 
-// runs calls those who wait until the device can run the kernel.
-func (k *Kernel) runs() {
-	told := k.onRuns
-	k.onRuns = nil
+// tellReady calls those who wait until the device can run the kernel.
+func (k *Kernel) tellReady() {
+	told := k.onReady
+	k.onReady = nil
 	for _, f := range told {
 		f()
 	}
