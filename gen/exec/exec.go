@@ -216,7 +216,7 @@ func (e *Executor) Answer(from etf.Pid, run ops.ID, ref uint64, data [][]byte, e
 }
 
 // Swept continues the queues that wait for memory: all sessions have answered.
-func (e *Executor) Swept() { e.memory.Retry() }
+func (e *Executor) Swept() { e.memory.Swept() }
 
 // Counters returns what the Executor has done so far.
 func (e *Executor) Counters() Counters { return e.core.counters }

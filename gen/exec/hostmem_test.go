@@ -109,6 +109,40 @@ func TestHostSweep(t *testing.T) {
 	r.wantUsed(h, 400)
 }
 
+// Who waits for sessions that have been asked to free what they can goes on waiting when another session ends meanwhile, and is
+// refused when they have answered in vain, or when their time is over.
+func TestSweepIsAwaited(t *testing.T) {
+	for _, answer := range []string{"frees", "in vain", "never"} {
+		t.Run(answer, func(t *testing.T) {
+			r, _ := hostRig(t, 1<<20)
+			q, other := r.session(), r.session()
+			q.Session.Limit = 100
+			r.exec.memory.Sweep = func() int { return 1 }
+			started := time.Now()
+			r.Tensor(q, 1, make([]float32, 20)...)
+			r.Tensor(q, 2, make([]float32, 20)...)
+			r.exec.End(other.Session)
+			r.exec.memory.Retry()
+			if time.Since(started) < memory.SweepTime && q.waits == 0 {
+				t.Fatal("it does not wait for the answer any more")
+			}
+			switch answer {
+			case "frees":
+				r.Free(q, 1)
+				r.exec.Swept()
+				r.Want(q, 2, make([]float32, 20)...)
+				return
+			case "in vain":
+				r.exec.Swept()
+			}
+			r.WantKind(q, 2, wire.Limit)
+			if waited := time.Since(started); answer == "never" && waited < memory.SweepTime {
+				t.Errorf("refused after %v", waited)
+			}
+		})
+	}
+}
+
 // Data that arrives may exceed the limit by a quarter until its turn: then it
 // fits, or is refused and gone.
 func TestHostArrivals(t *testing.T) {

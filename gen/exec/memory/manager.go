@@ -28,13 +28,14 @@ func Allows(s *store.Session, n, promised int64) bool { return s.Fits(n + promis
 // Claim is what has been done to get memory for the request at the front of a queue: each
 // once. The zero Claim has done nothing.
 type Claim struct {
-	swept   bool // sessions have been asked to free memory
-	trimmed bool // the caches of the device have been dropped
-	pressed bool // what is pending in other queues has been carried out
+	sweep   int       // number of the sweep that asks sessions to free memory; 0 where they have not been asked
+	until   time.Time // when it is over at the latest
+	trimmed bool      // the caches of the device have been dropped
+	pressed bool      // what is pending in other queues has been carried out
 }
 
 // Swept reports whether sessions have been asked to free memory.
-func (c *Claim) Swept() bool { return c.swept }
+func (c *Claim) Swept() bool { return c.sweep > 0 }
 
 // ManagerConfig is what a Manager of memory for queues of a type works with. All functions are
 // for the goroutine of the Manager; Post runs one there.
@@ -63,8 +64,10 @@ type Manager[Q any] struct {
 	Host  *Host
 	Sweep func() int // asks sessions to free what they do not need, and counts them; nil asks none
 
-	cfg     ManagerConfig[Q]
-	waiting []Q
+	cfg      ManagerConfig[Q]
+	waiting  []Q
+	sweeps   int // sessions have been asked so often
+	answered int // the latest sweep that all sessions have answered
 }
 
 // NewManager returns a Manager of the memory of a device and of a host.
@@ -153,19 +156,31 @@ func (m *Manager[Q]) HostError(err error) error {
 }
 
 // sweep asks sessions to free memory, once for each claim. It reports
-// whether the queue should wait for them.
+// whether the queue should wait for them: one that goes on for another reason, as the end of a session, waits again.
 func (m *Manager[Q]) sweep(q Q) bool {
 	c := m.cfg.Claim(q)
-	if c.swept || m.Sweep == nil {
+	switch {
+	case c.sweep > m.answered && time.Now().Before(c.until):
+		m.waiting = append(m.waiting, q)
+		return true
+	case c.sweep > 0 || m.Sweep == nil:
 		return false
 	}
-	c.swept = true
+	m.sweeps++
+	c.sweep, c.until = m.sweeps, time.Now().Add(SweepTime)
 	m.cfg.Flush()
 	if m.Sweep() == 0 {
+		c.until = time.Time{}
 		return false
 	}
 	m.await(q, SweepTime)
 	return true
+}
+
+// Swept continues the queues that wait for memory: all sessions have answered the latest sweep.
+func (m *Manager[Q]) Swept() {
+	m.answered = m.sweeps
+	m.Retry()
 }
 
 // press has what is pending in other queues carried out, once for each claim:
