@@ -21,6 +21,9 @@ func Find(r *ops.Region, t *lowering.Target) *ops.Region {
 
 // find is Find, or FindStated where any are stated.
 func find(r *ops.Region, t *lowering.Target, outer map[ops.ID]ops.Type, stated map[ops.ID]bool) *ops.Region {
+	if !multiplies(r) {
+		return r
+	}
 	f := newFinder(r, t, outer)
 	f.stated = stated
 	changed := false
@@ -44,6 +47,14 @@ func find(r *ops.Region, t *lowering.Target, outer map[ops.ID]ops.Type, stated m
 		return r
 	}
 	return f.finish(r)
+}
+
+// multiplies reports whether a region has a product, in the bodies of loops and branches, too. A program may have thousands of
+// regions without one, and a finder knows all values in scope.
+func multiplies(r *ops.Region) bool {
+	return slices.ContainsFunc(r.Body, func(in ops.Instr) bool {
+		return in.Op == ops.Dot || !in.Op.Info().Closed && slices.ContainsFunc(in.Regions, multiplies)
+	})
 }
 
 // finder finds attention in a region.

@@ -20,6 +20,9 @@ func FindGradients(r *ops.Region, t *lowering.Target) *ops.Region {
 }
 
 func findGradients(r *ops.Region, t *lowering.Target, outer map[ops.ID]ops.Type) *ops.Region {
+	if !multiplies(r) {
+		return r
+	}
 	f := newFinder(r, t, outer)
 	for i := 0; i < len(f.body); i++ {
 		if f.body[i].Op != ops.Dot {

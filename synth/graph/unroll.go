@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"maps"
 	"slices"
 
 	"nxvk/ops"
@@ -40,6 +39,7 @@ type unroller struct {
 	eval    Eval
 	last    ops.ID                 // that has been given
 	is      map[ops.ID]ops.Operand // the values that replace the results of unrolled loops
+	tried   []ops.ID               // what has a value in is since the loop under way began
 	made    int                    // instructions that the loop under way became
 	written int                    // those of all loops
 }
@@ -51,15 +51,16 @@ func (u *unroller) region(r *ops.Region) *ops.Region {
 		in := r.Body[i]
 		in.Ins = u.operands(in.Ins)
 		if in.Op == ops.While {
-			is := maps.Clone(u.is)
-			u.made = 0
+			u.made, u.tried = 0, u.tried[:0]
 			if body, state, ok := u.loop(nil, &in); ok && u.written+u.made <= maxWritten {
 				out.Body = append(out.Body, body...)
 				u.written += u.made
 				u.name(in.Outs, state)
 				continue
 			}
-			u.is = is
+			for _, id := range u.tried {
+				delete(u.is, id)
+			}
 		}
 		in.Regions = slices.Clone(in.Regions)
 		for k, inner := range in.Regions {
@@ -76,9 +77,11 @@ func (u *unroller) operands(list []ops.Operand) []ops.Operand { return renamed(l
 
 func (u *unroller) name(list []ops.Result, is []ops.Operand) {
 	for i, r := range list {
-		u.is[r.ID] = is[i]
+		u.set(r.ID, is[i])
 	}
 }
+
+func (u *unroller) set(id ops.ID, is ops.Operand) { u.is[id], u.tried = is, append(u.tried, id) }
 
 // loop appends the rounds of a loop to a body, and gives the state after the last.
 func (u *unroller) loop(body []ops.Instr, in *ops.Instr) (out []ops.Instr, state []ops.Operand, ok bool) {
@@ -119,7 +122,7 @@ func (u *unroller) inline(body []ops.Instr, r *ops.Region, args []ops.Operand) (
 			continue
 		}
 		if lit := u.known(&in); lit != nil {
-			u.is[in.Outs[0].ID] = ops.Operand{Lit: lit}
+			u.set(in.Outs[0].ID, ops.Operand{Lit: lit})
 			continue
 		}
 		if u.made++; u.made > maxUnrolled || !elementwise(&in) {
@@ -128,7 +131,7 @@ func (u *unroller) inline(body []ops.Instr, r *ops.Region, args []ops.Operand) (
 		in.Outs = slices.Clone(in.Outs)
 		for k := range in.Outs {
 			u.last++
-			u.is[in.Outs[k].ID] = ops.Operand{ID: u.last}
+			u.set(in.Outs[k].ID, ops.Operand{ID: u.last})
 			in.Outs[k].ID = u.last
 		}
 		body = append(body, in)
