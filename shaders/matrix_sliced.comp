@@ -41,22 +41,32 @@
         MULTIPLY_SLICE                                                           \
     }
 
+// A starter has one slice on its way, and half the code.
+#if defined(STARTER)
+const uint AHEAD = 1;
+#else
 const uint AHEAD = 2; // slices on their way
+#endif
 
 void main() {
     MATRIX_LOCALS
-    uvec4 a0[COUNT_A], a1[COUNT_A], b0[COUNT_B], b1[COUNT_B];
+    uvec4 a0[COUNT_A], b0[COUNT_B];
     const uint all = (uint(k_count) + TILE_K - 1) / TILE_K;
     const uint from = gl_SubgroupID * all / WARPS_K, steps = (gl_SubgroupID + 1) * all / WARPS_K - from;
     const uint most = (all + WARPS_K - 1) / WARPS_K; // steps of a subgroup: all take as many barriers, since lavapipe waits for the workgroup
     const int begin = int(from * TILE_K) + k_count - int(all * TILE_K); // of the subgroup's k, which the first pads with zeros
     MATRIX_BEGIN(-begin)
     HOLD(a0, b0, 0)
+#if !defined(STARTER)
+    uvec4 a1[COUNT_A], b1[COUNT_B];
     HOLD(a1, b1, 1)
+#endif
     [[dont_unroll]] for (uint t = 0; t < most; t += AHEAD) {
         const bool more = t + AHEAD < most;
         STEP(a0, b0, 0)
+#if !defined(STARTER)
         STEP(a1, b1, 1)
+#endif
     }
     MATRIX_END
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"strings"
 )
 
 // Variant is one binary: a source compiled with some macros defined.
@@ -32,8 +33,12 @@ var convolutions = []struct{ tile, suffix, define string }{
 	{"single", "f32", "F32"}, {"single", "f64", "F64"}, {"double", "f64", "F64"},
 }
 
-// starters are the tiles of gemm_single.comp, and with patches, that stand for others until these are compiled.
-var starters = []struct{ name, patches string }{{"gemm", ""}, {"conv2", "PATCHES=2"}, {"conv3", "PATCHES=3"}}
+// starters are the tiles of gemm_single.comp, and with patches, that stand for others until these are compiled. Convolutions are
+// of floats.
+var starters = []struct {
+	name, patches string
+	floats        bool
+}{{"gemm", "", false}, {"conv2", "PATCHES=2", true}, {"conv3", "PATCHES=3", true}}
 
 // matrices are the kernels for matrix hardware, and the elements of their operands. They
 // reach buffers by address.
@@ -97,6 +102,9 @@ func Variants() []Variant {
 			Source:  "matrix_" + m.source + ".comp",
 			Defines: []string{m.define, "ADDRESSES"},
 		})
+		if m.source == "sliced" {
+			all = append(all, Variant{Name: "matrix_sliced_starter." + m.suffix + ".addresses", Source: "matrix_sliced.comp", Defines: []string{m.define, "ADDRESSES", "STARTER"}})
+		}
 		if m.source == "single" && m.define != "S8" && m.define != "U8" { // convolutions and attention are of floats
 			all = append(all, Variant{
 				Name:    "conv_matrix." + m.suffix + ".addresses",
@@ -113,12 +121,17 @@ func Variants() []Variant {
 // starterVariants lists the starters.
 func starterVariants() (list []Variant) {
 	for _, s := range starters {
-		for _, m := range modes {
-			v := Variant{Name: s.name + "_starter.f32." + m.suffix, Source: "gemm_single.comp", Defines: []string{"F32", m.define, "STARTER"}}
-			if s.patches != "" {
-				v.Defines = append(v.Defines, s.patches)
+		for _, e := range elements {
+			for _, m := range modes {
+				if s.floats && !strings.HasPrefix(e.suffix, "f") {
+					continue
+				}
+				v := Variant{Name: s.name + "_starter." + e.suffix + "." + m.suffix, Source: "gemm_single.comp", Defines: []string{e.define, m.define, "STARTER"}}
+				if s.patches != "" {
+					v.Defines = append(v.Defines, s.patches)
+				}
+				list = append(list, v)
 			}
-			list = append(list, v)
 		}
 	}
 	return list

@@ -3,6 +3,7 @@ package gemm
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"nxvk/ops"
 )
@@ -158,7 +159,11 @@ func (m *matrixMethod) chunks(p *Problem, shares int) (chunk, of int) {
 // kernel returns the shader of a tile for operands that lie so, and a starter.
 func (m *matrixMethod) kernel(across [2]int, lies uint32, t *Target) Kernel {
 	k := m.shader(across, lies)
-	if s, ok := m.starter(across, lies, t); ok {
+	if m.sliced() { // the same with fewer slices on their way
+		starter := k
+		starter.Shader = strings.Replace(k.Shader, "sliced", "sliced_starter", 1)
+		k.Starter = &starter
+	} else if s, ok := m.starter(across, lies, t); ok {
 		starter := s.shader(across, lies)
 		k.Starter = &starter
 	}
@@ -168,9 +173,6 @@ func (m *matrixMethod) kernel(across [2]int, lies uint32, t *Target) Kernel {
 // starter is a method with the same tiles, whose subgroups have fewer matrices of sums each: a driver takes the longer to
 // compile a kernel the more of them it has. An instruction adds up the same products of k as before, in the same order.
 func (m *matrixMethod) starter(across [2]int, lies uint32, t *Target) (best matrixMethod, ok bool) {
-	if m.sliced() {
-		return best, false
-	}
 	code := func(m *matrixMethod) int { return m.FM * m.FN * m.TileK }
 	down, along := m.FM*m.WarpsM, m.FN*m.WarpsN
 	for fm := 1; fm <= m.FM; fm *= 2 {

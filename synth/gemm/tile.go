@@ -111,7 +111,7 @@ func (m tiled) kernel(p *Problem, across [2]int, lies uint32, clamp bool, t *Tar
 			uint32(m.TileK), uint32(across[0]), uint32(across[1]), lies, bit(clamp, 1)}, spec...),
 		Local: [3]uint32{uint32(m.threads()), 1, 1},
 	}
-	if p.Type == ops.F32 && !t.CPU { // the same tile
+	if !t.CPU { // the same tile
 		k.Starter = &Kernel{Shader: p.shader(family+"_starter", t), Spec: k.Spec, Local: k.Local}
 	}
 	return k
@@ -151,7 +151,7 @@ func (k *Kernel) Staged() Kernel {
 func (k *Kernel) runs() bool {
 	family, _, _ := strings.Cut(k.Shader, ".")
 	switch family {
-	case "matrix_single", "matrix_double", "matrix_sliced", "conv_matrix":
+	case "matrix_single", "matrix_double", "matrix_sliced", "matrix_sliced_starter", "conv_matrix":
 		return true
 	}
 	return false
