@@ -302,7 +302,7 @@ func putSliceShape(in *Instr, t []Type) ([]Shape, error) {
 	return one(s)
 }
 
-// dotShape is batch ++ free left ++ free right.
+// dotShape is batch ++ free left ++ free right. The axes of the batch may be anywhere among those of an operand.
 func dotShape(in *Instr, t []Type) ([]Shape, error) {
 	l, r := t[0].Shape, t[1].Shape
 	cl, bl, cr, br := in.Attrs[0], in.Attrs[1], in.Attrs[2], in.Attrs[3]
@@ -322,9 +322,6 @@ func dotShape(in *Instr, t []Type) ([]Shape, error) {
 	}
 	out := Shape{}
 	for i := range bl {
-		if bl[i] != i || br[i] != i {
-			return nil, fmt.Errorf("batch axes %v and %v must be successive from 0", bl, br)
-		}
 		if l[bl[i]] != r[br[i]] {
 			return nil, fmt.Errorf("%w: batch axis %d of %v differs from axis %d of %v", ErrShape, bl[i], l, br[i], r)
 		}

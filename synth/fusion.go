@@ -33,8 +33,8 @@ func Fuse(g *Graph, t *Target) []Fusion {
 // see fusion.Verify.
 func Verify(g *Graph, list []Fusion) error { return fusion.Verify(g, list) }
 
-// Rewrite is a region whose loops compute before them what is the same in all rounds, with instructions that a GPU fuses
-// better: loops leave products to one before them, elements at indices
+// Rewrite is a region whose loops compute before them what is the same in all rounds. On a processor products read
+// transposed operands as they lie. For a GPU it has instructions that this fuses better: loops leave products to one before them, elements at indices
 // of rows are computed alone or found by comparisons, products of few vectors compute their matrix, those of 8 bits read them
 // as they are, those that are transposed exchange their operands, those of padded values leave the zeros out, and those of f32
 // and bf16 are two of bf16; see package graph. t may be nil.
@@ -43,6 +43,9 @@ func Rewrite(r *ops.Region, t *Target) *ops.Region {
 		r = graph.Invariant(r)
 	}
 	if t == nil || t.CPU {
+		if t == nil || t.Allows(lowering.RuleSwap) {
+			r = graph.FoldTransposes(r)
+		}
 		return r
 	}
 	if t.Allows(lowering.RuleHoist) {

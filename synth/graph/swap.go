@@ -52,7 +52,7 @@ func (s *swapper) exchanges(axes []int, dot *ops.Instr) bool {
 	return slices.Equal(axes, want)
 }
 
-// dropUnread leaves out products and padded values that nothing reads, also those in the regions of instructions. The region
+// dropUnread leaves out products, transpositions and padded values that nothing reads, also those in the regions of instructions. The region
 // that is given stays as it is.
 func dropUnread(r *ops.Region) *ops.Region {
 	uses := usesIn(r)
@@ -61,7 +61,7 @@ func dropUnread(r *ops.Region) *ops.Region {
 		out := &ops.Region{Params: r.Params, Values: r.Values}
 		changed := false
 		for _, in := range r.Body {
-			if (in.Op == ops.Dot || in.Op == ops.Pad || in.Op == ops.PutSlice) && uses[in.Outs[0].ID] == 0 {
+			if (in.Op == ops.Dot || in.Op == ops.Transpose || in.Op == ops.Pad || in.Op == ops.PutSlice) && uses[in.Outs[0].ID] == 0 {
 				changed = true
 				continue
 			}

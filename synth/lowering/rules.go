@@ -40,7 +40,8 @@ const (
 	// 8 bits as they are; see graph.Dequantize and graph.Integers.
 	RuleWeights
 
-	// RuleSwap is the pass that exchanges the operands of transposed products in compiled programs; see graph.Swap.
+	// RuleSwap is the passes that exchange the operands of transposed products in compiled programs, and on a processor have
+	// products read transposed operands as they lie; see graph.Swap and graph.FoldTransposes.
 	RuleSwap
 
 	// RulePads is the pass that has products read values without the zeros around them in compiled programs; see

@@ -10,7 +10,7 @@ import (
 )
 
 // drawDot draws a product of matrices: sizes about the edges of tiles, primes, or those
-// of a vocabulary beside small ones; either operand transposed, with batches or without.
+// of a vocabulary beside small ones; either operand transposed, with batches or without, whose axis may be any.
 func drawDot(t *testing.T, seed uint64, types [3]ops.DType) instr {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -41,6 +41,13 @@ func drawDot(t *testing.T, seed uint64, types [3]ops.DType) instr {
 		b, cb = shape(batch, n, k), 2
 	}
 	c := instr{op: ops.Dot, attrs: [][]int{{ca}, {0}, {cb}, {0}}, types: []ops.Type{{DType: types[0], Shape: a}, {DType: types[1], Shape: b}}}
+	for i := range c.types { // the axis of the batch comes behind the first one of the matrix
+		if batch > 1 && r.IntN(4) == 0 {
+			s := c.types[i].Shape
+			c.types[i].Shape, c.attrs[2*i+1] = shape(s[1], s[0], s[2]), []int{1}
+			c.attrs[2*i] = []int{map[int]int{1: 0, 2: 2}[c.attrs[2*i][0]]}
+		}
+	}
 	if batch == 1 {
 		c.types[0].Shape, c.types[1].Shape = a[1:], b[1:]
 		c.attrs = [][]int{{ca - 1}, {}, {cb - 1}, {}}
