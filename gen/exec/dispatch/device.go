@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"time"
+
 	"nxvk/gen/exec/kernels"
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
@@ -55,7 +57,7 @@ func (dp *Dispatcher[Q]) runOnDevice(q Q, w *placement.Work, p *kernels.Plan) (w
 	}
 	w.CarryChecks(outs, p, rec.checks.Carried())
 	if measured {
-		rec.observer = f.Observe()
+		rec.observer, rec.since = f.Observe(), time.Now()
 	}
 	rec.taken = dp.takeOver(updated, p, outs, false)
 	return dp.record(q, rec)

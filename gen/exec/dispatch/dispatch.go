@@ -140,9 +140,9 @@ func (dp *Dispatcher[Q]) ByPlan(q Q, w *placement.Work, p *kernels.Plan) (wait q
 	}
 	exact := dp.rule(w) != placement.Never
 	switch {
-	case exact && (dp.cfg.Kernels.Unready(p) || dp.next(w, p) == kernels.ByHost):
+	case exact && (dp.cfg.Kernels.Unready(p) || dp.next(q, w, p) == kernels.ByHost):
 		return dp.standIn(q, w, p)
-	case dp.cfg.Kernels.Cold(p) || !exact && dp.next(w, p) == kernels.ByHost:
+	case dp.cfg.Kernels.Cold(p) || !exact && dp.next(q, w, p) == kernels.ByHost:
 		return dp.interpret(q, w, p)
 	}
 	return dp.runOnDevice(q, w, p)

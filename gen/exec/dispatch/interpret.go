@@ -42,10 +42,11 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 	routines := dp.cfg.Kernels.RunsRoutines(p)
 	took, alone := time.Duration(0), false
 	give := func() error {
+		slower := slowness(steps, took)
 		for i := range steps {
 			dp.cfg.Counts.Interpreted++
 			if !routines {
-				dp.cfg.Kernels.Spend(steps[i].k, steps[i].ran)
+				dp.cfg.Kernels.Spend(steps[i].k, int(slower*float64(steps[i].ran)))
 			}
 		}
 		p.Contest.NoteHost(took, alone)
@@ -77,6 +78,16 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		return 0, placement.Fault(err)
 	}
 	return 0, give()
+}
+
+// slowness is how many times as long as their elementary operations steps have taken, at least 1: where few invocations share
+// the work, each operation is interpreted for few of them.
+func slowness(steps []hostStep, took time.Duration) float64 {
+	ran := 0
+	for i := range steps {
+		ran += steps[i].ran
+	}
+	return max(1, float64(took)/float64(max(1, ran)))
 }
 
 // measured is the cost of a plan on the host, or what it has been measured to take where that is less than handing it over: an

@@ -13,10 +13,29 @@ import (
 	"nxvk/synth"
 	"nxvk/vulkan"
 	"slices"
+	"time"
 )
 
 // Slot has the recording of the request at the front of a queue.
-type Slot struct{ rec *recording }
+type Slot struct {
+	rec *recording
+
+	plans int     // recorded since the host waited last
+	run   float64 // how many plans are recorded from one wait of the host to the next, lately
+}
+
+// awaited notes that the host waits for what the device has.
+func (s *Slot) awaited() {
+	const weight = 0.25 // of the last time
+	switch {
+	case s.plans == 0: // it waits for another operand
+	case s.run == 0:
+		s.run = float64(s.plans)
+	default:
+		s.run += weight * (float64(s.plans) - s.run)
+	}
+	s.plans = 0
+}
 
 // Busy reports whether there is a recording, which goes on when the request has its turn.
 func (s *Slot) Busy() bool { return s.rec != nil }
@@ -47,6 +66,7 @@ type recording struct {
 	taken  uint64 // bits of the updates in place whose copies are left out
 
 	observer *feed.Observer // measures what the device takes, see stead.go; nil where nobody asks
+	since    time.Time      // when that began
 }
 
 // record records the steps of a plan, from where the recording stands, and gives the results their
@@ -78,9 +98,10 @@ func (dp *Dispatcher[Q]) record(q Q, rec recording) (wait queue.Wait, err error)
 		dp.give(q, w.In.Outs[i], m)
 	}
 	if rec.observer != nil {
-		rec.observer.Close(noteDevice(p))
+		rec.observer.Close(noteDevice(p, rec.since))
 		rec.observer = nil
 	}
+	dp.cfg.Slot(q).plans++
 	dp.cfg.Counts.Device++
 	return 0, nil
 }

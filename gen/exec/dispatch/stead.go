@@ -68,6 +68,7 @@ func (dp *Dispatcher[Q]) bring(q Q, w *placement.Work) (wait queue.Wait, err err
 	for i, m := range w.Args {
 		if m != nil && m.Host == nil {
 			m.Shadow = true
+			dp.cfg.Slot(q).awaited()
 			return dp.cfg.Transfers.ReadBack(q, m, w.Types[i])
 		}
 	}
@@ -118,7 +119,7 @@ func (dp *Dispatcher[Q]) contested(w *placement.Work, p *kernels.Plan) (cost flo
 }
 
 // next returns who carries out a plan that the device is ready to carry out. For work it is asked once: a contest counts.
-func (dp *Dispatcher[Q]) next(w *placement.Work, p *kernels.Plan) kernels.Way {
+func (dp *Dispatcher[Q]) next(q Q, w *placement.Work, p *kernels.Plan) kernels.Way {
 	if w.Way != nil {
 		return *w.Way
 	}
@@ -126,13 +127,13 @@ func (dp *Dispatcher[Q]) next(w *placement.Work, p *kernels.Plan) kernels.Way {
 	if !ok {
 		return kernels.ByDevice
 	}
-	return p.Contest.Next(kernels.Chances{kernels.ByHost: max(1, cost)})
+	return p.Contest.Next(kernels.Chances{kernels.ByHost: max(1, cost)}, dp.waits(q))
 }
 
 // GoesApart reports whether the instructions of a fusion are carried out one by one, since a processor is sooner done so
 // or that is to be measured. Values that only they need must have room.
 func (dp *Dispatcher[Q]) GoesApart(q Q, w *placement.Work, p *kernels.Plan) bool {
-	if !dp.Stead || len(w.Fusion.Body) < 2 || dp.cfg.Kernels.Cold(p) {
+	if !dp.Stead || len(w.Fusion.Body) < 2 || dp.cfg.Kernels.RunsRoutines(p) {
 		return false
 	}
 	cost, bytes := w.Fusion.Apart(placement.HostCost)
@@ -143,9 +144,28 @@ func (dp *Dispatcher[Q]) GoesApart(q Q, w *placement.Work, p *kernels.Plan) bool
 	if cost, ok := dp.cfg.Kernels.Contestable(p); ok {
 		chances[kernels.ByHost] = max(1, cost)
 	}
-	way := p.Contest.Next(chances)
-	w.Way = &way
+	cold := dp.cfg.Kernels.Cold(p)
+	if cold {
+		chances[kernels.ByDevice] = kernels.NoDevice
+	}
+	way := p.Contest.Next(chances, dp.waits(q))
+	switch {
+	case !cold:
+		w.Way = &way
+	case way == kernels.Apart: // until the kernels are compiled
+		for _, k := range p.Kernels {
+			dp.cfg.Kernels.Spend(k, int(p.Contest.Least(way))/len(p.Kernels))
+		}
+	}
 	return way == kernels.Apart
+}
+
+// waits is the part of what the device carries out for a queue that it begins with nothing else to do, and that the host waits for.
+func (dp *Dispatcher[Q]) waits(q Q) float64 {
+	if run := dp.cfg.Slot(q).run; run > 0 && dp.cfg.Feed(q).Idle() {
+		return 1 / max(1, run)
+	}
+	return 0
 }
 
 // Measures reports whether it is to be measured how long the instructions of a fusion take one by one.
@@ -175,12 +195,12 @@ func (dp *Dispatcher[Q]) measures(w *placement.Work, p *kernels.Plan) bool {
 	return ok
 }
 
-// noteDevice notes what the device has taken for a plan, unless that was discarded.
-func noteDevice(p *kernels.Plan) func([]feed.Interval) {
+// noteDevice notes what the device has taken for a plan that has been recorded since, unless that was discarded.
+func noteDevice(p *kernels.Plan, since time.Time) func([]feed.Interval) {
 	return func(list []feed.Interval) {
 		if n := len(list); n > 0 {
 			if took := list[n-1].End.Sub(list[0].Start); took > 0 {
-				p.Contest.Note(kernels.ByDevice, took)
+				p.Contest.NoteDevice(took, time.Since(since))
 			}
 		}
 	}

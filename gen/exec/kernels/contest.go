@@ -42,13 +42,19 @@ const (
 	mostWait   = 1 << 20
 )
 
-// Chances has for each way but the device what it does, in elementary operations; 0 for a way that there is not.
+// Chances has for each way what it does, in elementary operations; 0 for a way that there is not. That of the device is not
+// looked at, but for NoDevice.
 type Chances [ways]float64
+
+// NoDevice is the chance of a device that is not ready.
+const NoDevice = -1
 
 // Contest has the least times that the ways have taken for one plan.
 type Contest struct {
 	least  [ways]time.Duration
 	alone  time.Duration // the least time of the host without handing the work over; 0 where it is not known
+	lone   time.Duration // the least time until it is known that the device, which had nothing else to do, is done
+	waits  float64       // that part of it which is waited for, when Next was asked last
 	runs   [ways]int
 	wait   [ways]int // runs until a way that has lost is tried again
 	waited [ways]int // how long that was last
@@ -56,9 +62,13 @@ type Contest struct {
 	try    Way
 }
 
-// Next returns the way to go. The ways take turns until all are measured.
-func (c *Contest) Next(chances Chances) Way {
-	chances[ByDevice] = 1
+// Next returns the way to go. The ways take turns until all are measured. waits is the part of what the device carries out that
+// it begins with nothing else to do and that somebody waits for, between 0 and 1: a kernel by itself takes a multiple of what it
+// takes among others.
+func (c *Contest) Next(chances Chances, waits float64) Way {
+	if c.waits = waits; chances[ByDevice] != NoDevice {
+		chances[ByDevice] = 1
+	}
 	if c.trying && chances[c.try] > 0 {
 		return c.try
 	}
@@ -73,7 +83,7 @@ func (c *Contest) Next(chances Chances) Way {
 	}
 	best := c.best(&chances)
 	for by := range ways {
-		if by == best || chances[by] == 0 || c.runs[by] == 0 {
+		if by == best || chances[by] <= 0 || c.runs[by] == 0 {
 			continue
 		}
 		if c.wait[by]--; c.wait[by] < 0 && !c.trying {
@@ -94,17 +104,20 @@ func (c *Contest) Next(chances Chances) Way {
 func (c *Contest) open(by Way, chances *Chances) bool {
 	cost, best := chances[by], c.time(c.best(chances))
 	switch {
-	case cost == 0, c.runs[by] >= needed[by]:
+	case cost <= 0, c.runs[by] >= needed[by]:
 		return false
 	case by != ByDevice && c.runs[by] == 0:
-		return c.runs[ByDevice] == 0 || hostRate*cost <= float64(c.least[ByDevice])
+		return c.runs[ByDevice] == 0 || hostRate*cost <= float64(c.time(ByDevice))
 	}
 	return c.runs[by] < few || c.time(by) < hopeless*best
 }
 
-// best is the way with the least time, the device where nothing is measured.
+// best is the way with the least time, the device where nothing is measured, if it is ready.
 func (c *Contest) best(chances *Chances) Way {
 	best := ByDevice
+	if chances[ByDevice] == NoDevice {
+		best = ByHost
+	}
 	for by := range ways {
 		if chances[by] > 0 && c.runs[by] > 0 && (c.runs[best] == 0 || c.time(by) < c.time(best)) {
 			best = by
@@ -127,16 +140,31 @@ func (c *Contest) Quick() (least time.Duration, ok bool) {
 	return least, c.runs[ByHost] > 0 && least <= quickly
 }
 
-// time is how long a way takes: the host without handing over, where that is known, since there it has one goroutine alone.
+// time is how long a way takes: the host without handing over, where that is known, since there it has one goroutine alone; the
+// device with its part of the waiting.
 func (c *Contest) time(by Way) time.Duration {
-	if by == ByHost && c.alone > 0 {
+	switch {
+	case by == ByHost && c.alone > 0:
 		return c.alone
+	case by == ByDevice && c.lone > c.least[by]:
+		return c.least[by] + time.Duration(c.waits*float64(c.lone-c.least[by]))
 	}
 	return c.least[by]
 }
 
+// Least is the least time that a way has taken, 0 where it has not been measured.
+func (c *Contest) Least(by Way) time.Duration { return c.least[by] }
+
 // Note notes how long a way has taken.
 func (c *Contest) Note(by Way, took time.Duration) { c.note(by, &c.least[by], took) }
+
+// NoteDevice notes how long the device has taken, and how long it was until that was known.
+func (c *Contest) NoteDevice(took, lone time.Duration) {
+	if c.lone == 0 || lone < c.lone {
+		c.lone = lone
+	}
+	c.note(ByDevice, &c.least[ByDevice], took)
+}
 
 // NoteHost notes how long the host has taken, alone without handing the work over.
 func (c *Contest) NoteHost(took time.Duration, alone bool) {

@@ -28,7 +28,7 @@ func TestContest(t *testing.T) {
 			}
 		}
 		for range Trials {
-			note(c.Next(chances))
+			note(c.Next(chances, 0))
 		}
 		want := ByDevice
 		for by, d := range least {
@@ -41,7 +41,7 @@ func TestContest(t *testing.T) {
 				t.Errorf("seed %d: way %d of %v has been measured %d times", seed, by, chances, c.runs[by])
 			}
 		}
-		if got := c.Next(chances); got != want {
+		if got := c.Next(chances, 0); got != want {
 			t.Errorf("seed %d: way %d of %+v, want %d", seed, got, c, want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestContest(t *testing.T) {
 func TestContestWithoutChance(t *testing.T) {
 	var c Contest
 	for k := range 2 * Trials {
-		by := c.Next(Chances{ByHost: 1e9, Apart: 1})
+		by := c.Next(Chances{ByHost: 1e9, Apart: 1}, 0)
 		if by == ByHost || by == Apart && k >= 2*few {
 			t.Fatalf("run %d goes way %d", k, by)
 		}
@@ -79,7 +79,7 @@ func TestContestHeals(t *testing.T) {
 		var c Contest
 		all, useful, best := time.Duration(0), time.Duration(0), min(times[0], times[1], times[2])
 		for k := range 20000 {
-			by := c.Next(Chances{ByHost: 1, Apart: 1})
+			by := c.Next(Chances{ByHost: 1, Apart: 1}, 0)
 			took := times[by]
 			if k < Trials && r.IntN(2) == 0 {
 				took *= 100
@@ -120,14 +120,58 @@ func TestAlone(t *testing.T) {
 		c.Note(ByDevice, 60*time.Microsecond)
 		c.Note(ByHost, 40*time.Microsecond)
 	}
-	if by := c.Next(chances); by != ByHost {
+	if by := c.Next(chances, 0); by != ByHost {
 		t.Errorf("way %d before the host is alone", by)
 	}
 	c.NoteHost(90*time.Microsecond, true)
-	if by := c.Next(chances); by != ByDevice {
+	if by := c.Next(chances, 0); by != ByDevice {
 		t.Errorf("way %d, although the host takes longer alone", by)
 	}
 	if least, ok := c.Quick(); !ok || least != 90*time.Microsecond {
 		t.Errorf("%v, %v", least, ok)
+	}
+}
+
+// Where the host waits for what the device carries out, and the device had nothing else to do, all of that wait counts.
+func TestContestOfWaits(t *testing.T) {
+	var c Contest
+	chances := Chances{ByHost: 1}
+	for range few {
+		c.NoteDevice(40*time.Microsecond, 500*time.Microsecond)
+		c.NoteHost(150*time.Microsecond, true)
+	}
+	for _, x := range []struct {
+		waits float64
+		want  Way
+	}{{0, ByDevice}, {0.1, ByDevice}, {0.5, ByHost}, {1, ByHost}} {
+		if by := c.Next(chances, x.waits); by != x.want {
+			t.Errorf("if the host waits for a part of %v, way %d, want %d", x.waits, by, x.want)
+		}
+	}
+}
+
+// As long as the device is not ready, the other ways are measured and the quickest goes on.
+func TestContestWithoutDevice(t *testing.T) {
+	for _, x := range []struct{ host, apart time.Duration }{{300, 100}, {100, 300}} {
+		var c Contest
+		took := [ways]time.Duration{ByHost: x.host, Apart: x.apart}
+		chances := Chances{ByHost: 1, Apart: 1, ByDevice: NoDevice}
+		for range 1000 {
+			by := c.Next(chances, 1)
+			if by == ByDevice {
+				t.Fatal("the device is to go, which is not ready")
+			}
+			c.Note(by, took[by])
+		}
+		want := ByHost
+		if x.apart < x.host {
+			want = Apart
+		}
+		if by := c.best(&chances); by != want {
+			t.Errorf("of %v way %d is the best, want %d", took, by, want)
+		}
+		if c.runs[ByDevice] > 0 || c.runs[ByHost] < few || c.runs[Apart] < few {
+			t.Errorf("runs %v", c.runs)
+		}
 	}
 }
