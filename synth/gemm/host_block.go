@@ -96,15 +96,15 @@ const widestTile = tiles.Bytes / 4
 // packedRows is from how many rows on it pays to pack rows of B for tiles.
 const packedRows = 8
 
-// boxesEach is how many boxes a processor should have at least, so that all end about at the same time. A narrow matrix has
-// fewer and wider ones, since memory is quicker the more of a row is read at once.
+// boxesEach is how many boxes a processor should have at least, so that all end about at the same time. A narrow matrix and
+// one for few rows have fewer and wider ones, since memory is quicker the more of a row is read at once.
 const (
 	boxesEach  = 4
 	storedEach = 2
 )
 
 func (s *hostStep[T]) boxes() int {
-	if s.stored != nil {
+	if s.stored != nil || s.push[0] < tiles.Rows {
 		return storedEach
 	}
 	return boxesEach
@@ -129,6 +129,15 @@ func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
 		s.storedBlock(w, x, room, a, atB, rowA, colA, rowB, colB)
 		s.put(x, room[:x.rows*x.cols], c)
 		return
+	}
+	if x.rows < tiles.Rows && colB == 1 {
+		if stored := ownType(s.b); stored != nil {
+			t := *s
+			t.stored = stored
+			t.storedBlock(w, x, room, a, atB, rowA, colA, rowB, colB)
+			s.put(x, room[:x.rows*x.cols], c)
+			return
+		}
 	}
 	b := s.b[atB:]
 	if sum := tiles.Of[T](); sum != nil && x.rows >= tiles.Rows && (colB != 1 || x.rows >= packedRows) {
@@ -253,6 +262,14 @@ func storedOnHost[T element](family string, spec []uint32, narrow tiles.Narrow) 
 	}
 }
 
+// ownType is a matrix of the type of the sums, if several of its rows are added at once; nil for other types.
+func ownType[T element](b []T) *storedMatrix {
+	if f, ok := any(b).([]float32); ok && len(f) > 0 && tiles.AddsRows[T](tiles.F32) {
+		return &storedMatrix{data: unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), 4*len(f)), narrow: tiles.F32}
+	}
+	return nil
+}
+
 // from is the matrix from an element on.
 func (m *storedMatrix) from(at int) []byte { return m.data[at*m.narrow.Size():] }
 
@@ -262,6 +279,15 @@ func (s *hostStep[T]) storedBlock(w *sched.Worker, x box, room, a []T, b, rowA, 
 	sums, rest := room[:x.rows*x.cols], room[sumsRoom:]
 	packed, wide := rest[:storedVectors*blockDeep], rest[storedVectors*blockDeep:]
 	clear(sums)
+	if colA == 1 && colB != 1 { // columns are read from end to end
+		for first := 0; first < x.cols; first += tiles.Together {
+			for from := 0; from < k; from += blockDeep {
+				s.storedColumns(x, sums, wide, a[from:], first, b+from, rowA, min(blockDeep, k-from), colB)
+			}
+			w.Check()
+		}
+		return
+	}
 	for from := 0; from < k; from += blockDeep {
 		deep := min(blockDeep, k-from)
 		few, step := a[from*colA:], rowA
@@ -269,32 +295,32 @@ func (s *hostStep[T]) storedBlock(w *sched.Worker, x box, room, a []T, b, rowA, 
 			pack(packed, few, x.rows, deep, rowA, colA)
 			few, step = packed, deep
 		}
-		if colB == 1 {
+		switch {
+		case colB == 1:
 			for i := range x.rows {
 				tiles.AddRows(s.stored.narrow, few[i*step:][:deep], s.stored.from(b+from*rowB), rowB*s.stored.narrow.Size(), sums[i*x.cols:][:x.cols], wide)
 			}
-			w.Check()
-			continue
+		default:
+			for first := 0; first < x.cols; first += tiles.Together {
+				s.storedColumns(x, sums, wide, few, first, b+from, step, deep, colB)
+			}
 		}
-		s.storedColumns(w, x, sums, wide, few, b+from, step, deep, colB)
+		w.Check()
 	}
 }
 
-// storedColumns adds the products of deep elements of each column of B, some columns at a time.
-func (s *hostStep[T]) storedColumns(w *sched.Worker, x box, sums, wide, few []T, b, step, deep, colB int) {
-	for first := 0; first < x.cols; first += tiles.Together {
-		n := min(tiles.Together, x.cols-first)
-		for j := range n {
-			tiles.Widen(s.stored.narrow, s.stored.from(b+(first+j)*colB), wide[j*deep:][:deep])
-		}
-		f := &fewColumns[T]{sum: tiles.ColumnsOf[T](), b: wide, step: deep}
-		for at := 0; at < n; {
-			many := f.together(n - at)
-			for i := range x.rows {
-				f.add(few[i*step:][:deep], at, 0, sums[i*x.cols+first+at:][:many])
-			}
-			at += many
-		}
+// storedColumns adds the products of deep elements of columns of B, of those from the first one on that are summed together.
+func (s *hostStep[T]) storedColumns(x box, sums, wide, few []T, first, b, step, deep, colB int) {
+	n := min(tiles.Together, x.cols-first)
+	for j := range n {
+		tiles.Widen(s.stored.narrow, s.stored.from(b+(first+j)*colB), wide[j*deep:][:deep])
 	}
-	w.Check()
+	f := &fewColumns[T]{sum: tiles.ColumnsOf[T](), b: wide, step: deep}
+	for at := 0; at < n; {
+		many := f.together(n - at)
+		for i := range x.rows {
+			f.add(few[i*step:][:deep], at, 0, sums[i*x.cols+first+at:][:many])
+		}
+		at += many
+	}
 }

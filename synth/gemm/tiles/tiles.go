@@ -39,17 +39,21 @@ type Pack[T Number] func(fours, step int, b, to *T)
 // Narrow is a type whose numbers convert exactly to one that products have.
 type Narrow int
 
-// The narrow types: floats, which are summed as float32, and integers, which are summed as uint32.
+// The narrow types: floats, which are summed as float32, and integers, which are summed as uint32. F32 is float32 itself.
 const (
 	BF16 Narrow = iota
 	F16
 	S8
 	U8
+	F32
 )
 
 // Size is how many bytes a number has.
 func (n Narrow) Size() int {
-	if n == BF16 || n == F16 {
+	switch n {
+	case F32:
+		return 4
+	case BF16, F16:
 		return 2
 	}
 	return 1
@@ -67,6 +71,9 @@ func Widen[T Number](n Narrow, from []byte, to []T) {
 		to[i] = one[T](n, from[i*n.Size():])
 	}
 }
+
+// AddsRows reports whether the processor has instructions with which AddRows adds several rows at once.
+func AddsRows[T Number](n Narrow) bool { return rowsOf[T](n) != nil }
 
 // widenTogether is how many numbers a widening converts at once.
 const widenTogether = 16
@@ -106,6 +113,8 @@ func one[T Number](n Narrow, from []byte) T {
 	switch n {
 	case BF16:
 		return T(math.Float32frombits(uint32(binary.LittleEndian.Uint16(from)) << 16))
+	case F32:
+		return T(math.Float32frombits(binary.LittleEndian.Uint32(from)))
 	case F16:
 		return T(half(binary.LittleEndian.Uint16(from)))
 	case S8:

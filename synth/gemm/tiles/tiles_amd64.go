@@ -46,6 +46,7 @@ var narrowCodes = [...]narrowCode{
 	F16:  {widenF16, rowsF16},
 	S8:   {widenS8, rowsS8},
 	U8:   {widenU8, rowsU8},
+	F32:  {nil, rowsF32},
 }
 
 // codeOf is the code for a narrow type, empty where the processor has no instructions for it. A processor with AVX2 and
@@ -69,6 +70,9 @@ func rowsOf[T Number](n Narrow) func(count, step int, a *T, from *byte, sums *T)
 
 //go:noescape
 func rowsBF16(count, step int, a *float32, from *byte, sums *float32)
+
+//go:noescape
+func rowsF32(count, step int, a *float32, from *byte, sums *float32)
 
 //go:noescape
 func rowsF16(count, step int, a *float32, from *byte, sums *float32)

@@ -89,6 +89,10 @@ TEXT ·widenU8(SB), NOSPLIT, $0-24
 TEXT ·rowsBF16(SB), NOSPLIT, $0-40
 	ROWS(VPMOVZXWD, 2, TOP, VMULPS, VADDPS)
 
+// func rowsF32(count, step int, a *float32, from *byte, sums *float32)
+TEXT ·rowsF32(SB), NOSPLIT, $0-40
+	ROWS(VMOVUPS, 4, NOTHING, VMULPS, VADDPS)
+
 // func rowsF16(count, step int, a *float32, from *byte, sums *float32)
 TEXT ·rowsF16(SB), NOSPLIT, $0-40
 	ROWS(VCVTPH2PS, 2, NOTHING, VMULPS, VADDPS)

@@ -66,8 +66,8 @@ func TestHalf(t *testing.T) {
 func TestAddRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 6))
 	for range 300 {
-		n := []Narrow{BF16, F16, S8, U8}[r.IntN(4)]
-		if n.Size() == 2 {
+		n := []Narrow{BF16, F16, S8, U8, F32}[r.IntN(5)]
+		if n.Size() > 1 {
 			checkAddRows[float32](t, r, n)
 		} else {
 			checkAddRows[uint32](t, r, n)
