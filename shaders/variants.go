@@ -96,17 +96,22 @@ func Variants() []Variant {
 				Defines: []string{e.define, "ADDRESSES"}})
 		}
 	}
+	return append(all, matrixVariants()...)
+}
+
+// matrixVariants lists the kernels for matrix hardware.
+func matrixVariants() (list []Variant) {
 	for _, m := range matrices {
-		all = append(all, Variant{
+		list = append(list, Variant{
 			Name:    "matrix_" + m.source + "." + m.suffix + ".addresses",
 			Source:  "matrix_" + m.source + ".comp",
 			Defines: []string{m.define, "ADDRESSES"},
 		})
 		if m.source == "sliced" {
-			all = append(all, Variant{Name: "matrix_sliced_starter." + m.suffix + ".addresses", Source: "matrix_sliced.comp", Defines: []string{m.define, "ADDRESSES", "STARTER"}})
+			list = append(list, Variant{Name: "matrix_sliced_starter." + m.suffix + ".addresses", Source: "matrix_sliced.comp", Defines: []string{m.define, "ADDRESSES", "STARTER"}})
 		}
 		if m.source == "single" && m.define != "S8" && m.define != "U8" { // convolutions and attention are of floats
-			all = append(all, Variant{
+			list = append(list, Variant{
 				Name:    "conv_matrix." + m.suffix + ".addresses",
 				Source:  "matrix_single.comp",
 				Defines: []string{m.define, "ADDRESSES", "PLACES"},
@@ -115,7 +120,7 @@ func Variants() []Variant {
 				Variant{Name: "matrix_alike." + m.suffix + ".addresses", Source: "matrix_alike.comp", Defines: []string{m.define}})
 		}
 	}
-	return all
+	return list
 }
 
 // starterVariants lists the starters.

@@ -42,12 +42,9 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 	routines := dp.cfg.Kernels.RunsRoutines(p)
 	took, alone := time.Duration(0), false
 	give := func() error {
-		slower := slowness(steps, took)
-		for i := range steps {
-			dp.cfg.Counts.Interpreted++
-			if !routines {
-				dp.cfg.Kernels.Spend(steps[i].k, int(slower*float64(steps[i].ran)))
-			}
+		dp.cfg.Counts.Interpreted += uint64(len(steps))
+		if !routines {
+			dp.spend(steps, took)
 		}
 		p.Contest.NoteHost(took, alone)
 		errs := dp.cfg.Checker.OnHost(dp.cfg.Note(q), w, p, words)
@@ -80,14 +77,17 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 	return 0, give()
 }
 
-// slowness is how many times as long as their elementary operations steps have taken, at least 1: where few invocations share
-// the work, each operation is interpreted for few of them.
-func slowness(steps []hostStep, took time.Duration) float64 {
+// spend counts what steps have cost for their kernels: their elementary operations, or the time where that is more. Where few
+// invocations share the work, each operation is interpreted for few of them.
+func (dp *Dispatcher[Q]) spend(steps []hostStep, took time.Duration) {
 	ran := 0
 	for i := range steps {
 		ran += steps[i].ran
 	}
-	return max(1, float64(took)/float64(max(1, ran)))
+	slower := max(1, float64(took)/float64(max(1, ran)))
+	for i := range steps {
+		dp.cfg.Kernels.Spend(steps[i].k, int(slower*float64(steps[i].ran)))
+	}
 }
 
 // measured is the cost of a plan on the host, or what it has been measured to take where that is less than handing it over: an
