@@ -1,6 +1,9 @@
 package dispatch
 
 import (
+	"slices"
+	"time"
+
 	"nxvk/gen/exec/checks"
 	"nxvk/gen/exec/feed"
 	"nxvk/gen/exec/kernels"
@@ -12,8 +15,6 @@ import (
 	"nxvk/gen/wire"
 	"nxvk/synth"
 	"nxvk/vulkan"
-	"slices"
-	"time"
 )
 
 // Slot has the recording of the request at the front of a queue.
