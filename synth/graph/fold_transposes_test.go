@@ -60,12 +60,27 @@ func TestFoldTransposes(t *testing.T) {
 	}
 }
 
-// TestFoldTransposesRefuses: what something else reads stays, and what would change the last axis or the order of the results.
+// TestFoldTransposesRefuses: what something else reads stays, what would change the last axis or the order of the results, and what is
+// transposed once for all rounds of a loop.
 func TestFoldTransposesRefuses(t *testing.T) {
 	for _, text := range []string{
 		"(%1:f32[4,2], %2:f32[3,4]) {\n  %3:f32[4,3] = transpose %2 axes=[1,0]\n  %4:f32[2,3] = dot %1, %3 contract_left=[0] batch_left=[] contract_right=[0] batch_right=[]\n  give %4\n}\n",
 		"(%1:f32[4], %2:f32[2,3,4]) {\n  %3:f32[3,2,4] = transpose %2 axes=[1,0,2]\n  %4:f32[3,2] = dot %3, %1 contract_left=[2] batch_left=[] contract_right=[0] batch_right=[]\n  give %4\n}\n",
 		"(%1:f32[2,4], %2:f32[3,2,4]) {\n  %3:f32[2,3,4] = transpose %2 axes=[1,0,2]\n  %4:f32[2,3] = dot %3, %1 contract_left=[2] batch_left=[0] contract_right=[1] batch_right=[0]\n  give %3, %4\n}\n",
+		`(%1:f32[3,2,4], %9:s32, %14:f32[2,4]) {
+  %2:f32[2,3,4] = transpose %1 axes=[1,0,2]
+  %3:s32, %4:f32[2,4] = while %9, %14 condition(%5:s32, %6:f32[2,4]) {
+    %7:u8 = less %5, s32(2)
+    give %7
+  } body(%8:s32, %10:f32[2,4]) {
+    %11:s32 = add %8, s32(1)
+    %12:f32[2,3] = dot %10, %2 contract_left=[1] batch_left=[0] contract_right=[2] batch_right=[0]
+    %13:f32[2,4] = pad %12, f32(0) config=[0,0,0,0,1,0]
+    give %11, %13
+  }
+  give %4
+}
+`,
 	} {
 		if r := parsed(t, text); FoldTransposes(r) != r {
 			t.Errorf("it becomes\n%s", notation.Print(FoldTransposes(r)))
