@@ -54,7 +54,7 @@ func (f *transposeFolder) isHere(id ops.ID) bool {
 // that are neither contracted nor of the batch.
 func keepsFree(axes, contract, batch []int) bool {
 	last := len(axes) - 1
-	if axes[last] != last {
+	if last < 0 || axes[last] != last {
 		return false
 	}
 	before := -1

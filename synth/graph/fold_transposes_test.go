@@ -67,6 +67,7 @@ func TestFoldTransposesRefuses(t *testing.T) {
 		"(%1:f32[4,2], %2:f32[3,4]) {\n  %3:f32[4,3] = transpose %2 axes=[1,0]\n  %4:f32[2,3] = dot %1, %3 contract_left=[0] batch_left=[] contract_right=[0] batch_right=[]\n  give %4\n}\n",
 		"(%1:f32[4], %2:f32[2,3,4]) {\n  %3:f32[3,2,4] = transpose %2 axes=[1,0,2]\n  %4:f32[3,2] = dot %3, %1 contract_left=[2] batch_left=[] contract_right=[0] batch_right=[]\n  give %4\n}\n",
 		"(%1:f32[2,4], %2:f32[3,2,4]) {\n  %3:f32[2,3,4] = transpose %2 axes=[1,0,2]\n  %4:f32[2,3] = dot %3, %1 contract_left=[2] batch_left=[0] contract_right=[1] batch_right=[0]\n  give %3, %4\n}\n",
+		"(%1:f32, %2:f32[3]) {\n  %3:f32 = transpose %1 axes=[]\n  %4:f32[3] = dot %3, %2 contract_left=[] batch_left=[] contract_right=[] batch_right=[]\n  give %4\n}\n",
 		`(%1:f32[3,2,4], %9:s32, %14:f32[2,4]) {
   %2:f32[2,3,4] = transpose %1 axes=[1,0,2]
   %3:s32, %4:f32[2,4] = while %9, %14 condition(%5:s32, %6:f32[2,4]) {
