@@ -46,6 +46,9 @@ func blocksOnHost[T element](s *hostStep[T]) (products int) {
 	for _, b := range list {
 		products += b.rows * b.cols * k
 	}
+	if s.stored == nil && m < tiles.Rows && s.spec[3] != 1 {
+		s.stored = ownType(s.b)
+	}
 	list = split(list, int(s.grid[2]), s.boxes())
 	count := len(list) * int(s.grid[2])
 	s.worker.For(count, 1, func(w *sched.Worker, lo, hi int) {
@@ -96,15 +99,15 @@ const widestTile = tiles.Bytes / 4
 // packedRows is from how many rows on it pays to pack rows of B for tiles.
 const packedRows = 8
 
-// boxesEach is how many boxes a processor should have at least, so that all end about at the same time. A narrow matrix and
-// one for few rows have fewer and wider ones, since memory is quicker the more of a row is read at once.
+// boxesEach is how many boxes a processor should have at least, so that all end about at the same time. A stored matrix has
+// fewer and wider ones, since memory is quicker the more of a row is read at once.
 const (
 	boxesEach  = 4
 	storedEach = 2
 )
 
 func (s *hostStep[T]) boxes() int {
-	if s.stored != nil || s.push[0] < tiles.Rows {
+	if s.stored != nil {
 		return storedEach
 	}
 	return boxesEach
@@ -129,15 +132,6 @@ func (s *hostStep[T]) block(w *sched.Worker, batch int, x box) {
 		s.storedBlock(w, x, room, a, atB, rowA, colA, rowB, colB)
 		s.put(x, room[:x.rows*x.cols], c)
 		return
-	}
-	if x.rows < tiles.Rows && colB == 1 {
-		if stored := ownType(s.b); stored != nil {
-			t := *s
-			t.stored = stored
-			t.storedBlock(w, x, room, a, atB, rowA, colA, rowB, colB)
-			s.put(x, room[:x.rows*x.cols], c)
-			return
-		}
 	}
 	b := s.b[atB:]
 	if sum := tiles.Of[T](); sum != nil && x.rows >= tiles.Rows && (colB != 1 || x.rows >= packedRows) {
@@ -243,7 +237,7 @@ func axpy[T element](alpha T, x, y []T) {
 	}
 }
 
-// storedMatrix is a matrix B of a narrower type than the sums. It is converted as it is read: some rows, or parts of
+// storedMatrix is a matrix B of a narrower type than the sums, or rows of their own type. It is converted as it is read: some rows, or parts of
 // columns, at a time, which stay in a cache until they have been multiplied.
 type storedMatrix struct {
 	data   []byte
@@ -295,12 +289,11 @@ func (s *hostStep[T]) storedBlock(w *sched.Worker, x box, room, a []T, b, rowA, 
 			pack(packed, few, x.rows, deep, rowA, colA)
 			few, step = packed, deep
 		}
-		switch {
-		case colB == 1:
+		if colB == 1 {
 			for i := range x.rows {
 				tiles.AddRows(s.stored.narrow, few[i*step:][:deep], s.stored.from(b+from*rowB), rowB*s.stored.narrow.Size(), sums[i*x.cols:][:x.cols], wide)
 			}
-		default:
+		} else {
 			for first := 0; first < x.cols; first += tiles.Together {
 				s.storedColumns(x, sums, wide, few, first, b+from, step, deep, colB)
 			}

@@ -150,8 +150,8 @@ func (k *Kernel) Staged() Kernel {
 // hardware, of a convolution whose channels come first within an image.
 func (k *Kernel) runs() bool {
 	family, _, _ := strings.Cut(k.Shader, ".")
-	switch family {
-	case "matrix_single", "matrix_double", "matrix_sliced", "matrix_sliced_starter", "conv_matrix":
+	switch strings.TrimSuffix(family, "_starter") {
+	case "matrix_single", "matrix_double", "matrix_sliced", "conv_matrix":
 		return true
 	}
 	return false

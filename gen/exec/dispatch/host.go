@@ -16,7 +16,7 @@ import (
 func (dp *Dispatcher[Q]) runOnHost(q Q, w *placement.Work) (wait queue.Wait, err error) {
 	for i, m := range w.Args {
 		if m != nil && !m.Bring() {
-			return dp.cfg.Transfers.ReadBack(q, m, w.Types[i])
+			return dp.readBack(q, m, w.Types[i])
 		}
 	}
 	mems, wait, err := dp.hostResults(q, w, false, none)

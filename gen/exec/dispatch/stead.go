@@ -9,6 +9,7 @@ import (
 	"nxvk/gen/exec/placement"
 	"nxvk/gen/exec/queue"
 	"nxvk/gen/store"
+	"nxvk/ops"
 	"nxvk/synth"
 	"nxvk/vulkan"
 )
@@ -68,11 +69,16 @@ func (dp *Dispatcher[Q]) bring(q Q, w *placement.Work) (wait queue.Wait, err err
 	for i, m := range w.Args {
 		if m != nil && m.Host == nil {
 			m.Shadow = true
-			dp.cfg.Slot(q).awaited()
-			return dp.cfg.Transfers.ReadBack(q, m, w.Types[i])
+			return dp.readBack(q, m, w.Types[i])
 		}
 	}
 	return 0, nil
+}
+
+// readBack has the host wait for what the device has.
+func (dp *Dispatcher[Q]) readBack(q Q, m *store.Storage, t ops.Type) (wait queue.Wait, err error) {
+	dp.cfg.Slot(q).awaited()
+	return dp.cfg.Transfers.ReadBack(q, m, t)
 }
 
 // shared takes memory that both the host and the device see, for a large value. It is nil where
