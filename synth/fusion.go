@@ -21,7 +21,7 @@ type (
 	Needs  = fusion.Needs
 )
 
-func init() { fused.Parts = attention.Parts }
+func init() { fused.PlanAttention = attention.Stage }
 
 // Fuse partitions a graph into fusions, in an order that respects their dependencies.
 // The same graph gives the same fusions.

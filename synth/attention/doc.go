@@ -35,9 +35,10 @@
 // For fewer than 16 queries, as in a step of a generation, each workgroup has one query (fewJob). Teams of
 // invocations multiply it with keys; then come a softmax and the sums of the values. From 1,024 keys on, several
 // workgroups share the keys of a query, and a second kernel joins their parts. With a single query they share the keys
-// from 128 on if a product reads the results: each workgroup of that product joins up to 16 parts for itself (Parts).
+// from 128 on if a product reads the results: each workgroup of that product joins up to 16 parts for itself (Stage).
 // Values of weight 0 are not read, either. Keys and values are read in place, for example in a cache whose positions
-// come before its heads.
+// come before its heads. Where a step puts one key and one value for each query into caches, the kernel does that, too, and
+// first computes them and the query, if that is small fusions (few_put.go).
 //
 // model.go estimates when one kernel is faster than products and a softmax. On matrix hardware it nearly always is from
 // 128 queries on. For fewer than 16 queries it is, unless many queries share a key: products read a key once for all of

@@ -42,6 +42,9 @@ type fewJob struct {
 	lines                  int // keys that it has in flight
 	early                  int // vectors of values that it loads before their weights are known
 	columns                int // invocations that share the columns of values, a power of two
+
+	newKey, newValue *put    // what it puts among the others; nil where there is none
+	results          [2]*put // in the order of the results
 }
 
 // onFew is the kernel for few queries; nil where these are more, or the device has no room for it.
@@ -89,11 +92,11 @@ func (f *fewJob) rows() int { return f.batches * f.queries }
 // different banks.
 func (f *fewJob) line() int { return fewKeys*f.threads + 8 }
 
-// sharedFloats is the shared memory of a workgroup: products of the teams, later sums of the values; the
-// query; weights; a number of each invocation.
-func (f *fewJob) sharedFloats() int {
-	return max(fewTeam*f.line(), f.threads*f.valueVector) + fewDeep + (fewKeys+1)*f.threads
-}
+// sharedSums is the size of the array that has products of the teams, and later sums of the values and of the weights.
+func (f *fewJob) sharedSums() int { return max(fewTeam*f.line(), f.threads*(f.valueVector+1)) }
+
+// sharedFloats is the shared memory of a workgroup: the sums; the query; weights; a number of each invocation.
+func (f *fewJob) sharedFloats() int { return f.sharedSums() + fewDeep + (fewKeys+1)*f.threads }
 
 // streamed is the time, in seconds, of the kernels: each query reads all keys and values.
 func (f *fewJob) streamed() float64 {
@@ -147,10 +150,11 @@ func (f *fewJob) program() (*codegen.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Local, p.Body = uint32(f.threads), f.write
+	p.Local, p.Body, p.ByRows = uint32(f.threads), f.write, f.begin
 	p.Numbers = append([]int{f.queries, f.keys, f.depth, f.width, f.parts, f.part, groups}, f.job.placeNumbers()...)
-	p.Key = fmt.Sprintf("few vectors=%d,%d deep=%d lines=%d,%v early=%d,%v keys=%d columns=%d whole=%v %s", f.keyVector, f.valueVector, f.deep, f.lines,
-		f.part > f.threads/fewTeam*f.lines, f.early, f.part > f.threads/f.columns*f.early, ceil(f.part, f.threads), f.columns, f.parts == 1, f.describe())
+	p.Key = fmt.Sprintf("few vectors=%d,%d deep=%d lines=%d,%v early=%d,%v keys=%d of %d columns=%d whole=%v %s", f.keyVector, f.valueVector, f.deep, f.lines,
+		f.part > f.threads/fewTeam*f.lines, f.early, f.part > f.threads/f.columns*f.early, ceil(f.part, f.threads), f.folded(), f.columns, f.parts == 1, f.describe())
+	f.addPuts(p)
 	if f.parts == 1 {
 		f.addResult(p)
 		return p, nil

@@ -20,13 +20,22 @@ type fewWriter struct {
 	shared, held int          // arrays: products and sums; the query
 	weights      int          // likewise, of the keys
 	fold         int          // a number of each invocation
+	newKey       *fresh       // what the kernel puts among the others; nil where there is none
+	newValue     *fresh
 }
 
 // write is the body of the kernel.
-func (f *fewJob) write(e *codegen.Emitter) (err error) {
+func (f *fewJob) write(e *codegen.Emitter) error {
+	_, early := f.begin(e)
+	return early()()
+}
+
+// begin begins the kernel. It gives the number of the matrix, and the loads of the first keys, before it needs the query,
+// which give the rest.
+func (f *fewJob) begin(e *codegen.Emitter) (number kernel.Value, early func() (rest func() error)) {
 	w := &fewWriter{writer: &writer{Writer: tile.Writer{Emitter: e}, job: f.job}, few: f}
-	if err = w.functions(); err != nil {
-		return err
+	if err := w.functions(); err != nil {
+		return e.Index(0), func() func() error { return func() error { return err } }
 	}
 	w.queries, w.keys, w.depth, w.width = e.NextNumber(), e.NextNumber(), e.NextNumber(), e.NextNumber()
 	parts, size, all := e.NextNumber(), e.NextNumber(), e.NextNumber()
@@ -38,18 +47,34 @@ func (f *fewJob) write(e *codegen.Emitter) (err error) {
 	w.logits = w.newLogits(3).of(number)
 	w.from = e.Mul(part, size)
 	w.count = e.Min(size, e.Sub(w.keys, w.from))
-	w.shared, w.held = e.Shared(scalar.F32, max(fewTeam*f.line(), f.threads*f.valueVector)), e.Shared(scalar.F32, fewDeep)
+	w.shared, w.held = e.Shared(scalar.F32, f.sharedSums()), e.Shared(scalar.F32, fewDeep)
 	w.weights, w.fold = e.Shared(scalar.F32, fewKeys*f.threads), e.Shared(scalar.F32, f.threads)
-	marks := w.marks()
-	w.scores()
-	values := w.values(w.Index(0), f.early, false)
-	w.Barrier()
-	most, total, err := w.softmax(marks)
-	if err != nil {
-		return err
+	w.findNew(number)
+	return number, func() func() error {
+		marks := w.marks()
+		keys := w.loadKeys(w.keysFrom(w.Index(0)), w.column())
+		var values []valued
+		if f.ahead() {
+			values = w.values(w.Index(0), f.early, false)
+		}
+		return func() error {
+			w.scores(keys)
+			if !f.ahead() {
+				values = w.values(w.Index(0), f.early, false)
+			}
+			w.Barrier()
+			most, err := w.softmax(marks)
+			if err != nil {
+				return err
+			}
+			w.Barrier()
+			sums, total := w.sums(values)
+			w.store(query, group, most, total, sums)
+			w.putNew(w.newKey, &w.key)
+			w.putNew(w.newValue, &w.value)
+			return nil
+		}
 	}
-	w.store(query, group, most, total, w.sums(values))
-	return nil
 }
 
 // hold has the query in shared memory, with zeros behind it.
@@ -84,39 +109,67 @@ func (w *fewWriter) marks() (list []mark) {
 	return list
 }
 
-// scores has the products of the teams in shared memory: for each invocation of a team, those of its keys. The
-// first keys are loaded before the query is there.
-func (w *fewWriter) scores() {
+// scores has the products of the teams in shared memory: for each invocation of a team, those of its keys. early are the
+// first keys.
+func (w *fewWriter) scores(early [][]kernel.Value) {
 	f := w.few
-	line, member := w.DivMod(w.Invocation(), w.Index(fewTeam))
-	team := f.threads / fewTeam
-	column := w.Mul(member, w.Index(f.keyVector))
-	keysFrom := func(first kernel.Value) (keys []kernel.Value) {
-		for i := range f.lines {
-			keys = append(keys, w.Add(w.Add(first, line), w.Index(i*team)))
-		}
-		return keys
-	}
 	through := func(keys []kernel.Value, sums []kernel.Value, from kernel.Value) {
-		sums = w.Loop(from, w.depth, w.Index(f.unit()), sums, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
-			return w.multiplyKeys(w.loadKeys(keys, w.Add(at, column)), w.Add(at, column), sums)
-		})
+		sums = w.through(sums, from, func(at kernel.Value) [][]kernel.Value { return w.loadKeys(keys, at) })
 		for i, k := range keys {
-			place := w.Add(w.Mul(member, w.Index(f.line())), k)
-			w.IfThen(w.IsLess(k, w.count), func() { w.StoreShared(w.shared, w.Convert(place, scalar.U32), sums[i]) })
+			kept := w.IsLess(k, w.count)
+			if w.newKey != nil { // what memory has there is another one
+				kept = w.And2(kept, w.Not(w.IsEqual(k, w.newKey.key)))
+			}
+			w.IfThen(kept, func() { w.keep(k, sums[i]) })
 		}
 	}
 	zeros := make([]kernel.Value, f.lines)
 	for i := range zeros {
 		zeros[i] = w.Float(scalar.F32, 0)
 	}
-	keys := keysFrom(w.Index(0))
-	early := w.loadKeys(keys, column)
 	w.hold()
-	through(keys, w.multiplyKeys(early, column, zeros), w.Index(f.unit()))
-	if f.part > team*f.lines {
-		w.For(w.Index(team*f.lines), w.count, w.Index(team*f.lines), func(first kernel.Value) { through(keysFrom(first), zeros, w.Index(0)) })
+	through(w.keysFrom(w.Index(0)), w.multiplyKeys(early, w.column(), zeros), w.Index(f.unit()))
+	if at := w.teams() * f.lines; f.part > at {
+		w.For(w.Index(at), w.count, w.Index(at), func(first kernel.Value) { through(w.keysFrom(first), zeros, w.Index(0)) })
 	}
+	if w.newKey != nil {
+		w.multiplyNew()
+	}
+}
+
+// through adds products with vectors of keys from a column on to sums; load loads the vectors from one on.
+func (w *fewWriter) through(sums []kernel.Value, from kernel.Value, load func(at kernel.Value) [][]kernel.Value) []kernel.Value {
+	return w.Loop(from, w.depth, w.Index(w.few.unit()), sums, func(at kernel.Value, sums []kernel.Value) []kernel.Value {
+		at = w.Add(at, w.column())
+		return w.multiplyKeys(load(at), at, sums)
+	})
+}
+
+// keep has the product of the invocation with a key in shared memory.
+func (w *fewWriter) keep(key, sum kernel.Value) {
+	place := w.Add(w.Mul(w.member(), w.Index(w.few.line())), key)
+	w.StoreShared(w.shared, w.Convert(place, scalar.U32), sum)
+}
+
+// teams is how many teams the workgroup has.
+func (w *fewWriter) teams() int { return w.few.threads / fewTeam }
+
+// member is the number of the invocation in its team.
+func (w *fewWriter) member() kernel.Value {
+	_, member := w.DivMod(w.Invocation(), w.Index(fewTeam))
+	return member
+}
+
+// column is the first column of keys that the invocation has.
+func (w *fewWriter) column() kernel.Value { return w.Mul(w.member(), w.Index(w.few.keyVector)) }
+
+// keysFrom are the keys that the invocation has in flight, of those from one on.
+func (w *fewWriter) keysFrom(first kernel.Value) (keys []kernel.Value) {
+	line := w.Div(w.Invocation(), w.Index(fewTeam))
+	for i := range w.few.lines {
+		keys = append(keys, w.Add(w.Add(first, line), w.Index(i*w.teams())))
+	}
+	return keys
 }
 
 // loadKeys loads the vectors of keys from a column on that an invocation has in flight.
@@ -146,8 +199,8 @@ func (w *fewWriter) multiplyKeys(vectors [][]kernel.Value, at kernel.Value, sums
 	return sums
 }
 
-// softmax has the weights of the keys in shared memory, and gives the greatest logit and the sum of the weights.
-func (w *fewWriter) softmax(marks []mark) (most, total kernel.Value, err error) {
+// softmax has the weights of the keys in shared memory, and gives the greatest logit.
+func (w *fewWriter) softmax(marks []mark) (most kernel.Value, err error) {
 	least, zero := w.Const(scalar.F32, 0xff800000), w.Float(scalar.F32, 0)
 	most = least
 	var points []kernel.Value
@@ -159,32 +212,48 @@ func (w *fewWriter) softmax(marks []mark) (most, total kernel.Value, err error) 
 		}
 		x, err := w.logits.one(sum, m.loaded)
 		if err != nil {
-			return most, most, err
+			return most, err
 		}
 		x = w.Select(w.IsLess(m.key, w.count), x, least)
 		most, points = w.greater(most, x), append(points, x)
 	}
-	most = w.joined(w.greater, most)
+	most = w.greatest(most)
 	// Of a part that has -Inf alone the exponentials are 0, not those of -Inf - -Inf.
 	base := w.Select(w.Compare(scalar.Eq, most, least), zero, most)
-	total = zero
 	for i, m := range marks {
 		x := w.Inline(w.exp, []kernel.Value{w.Sub(points[i], base)})
 		w.IfThen(w.IsLess(m.key, w.count), func() { w.StoreShared(w.weights, w.Convert(m.key, scalar.U32), x) })
-		total = w.Add(total, w.Select(w.IsLess(m.key, w.count), x, zero))
 	}
-	return most, w.joined(func(x, y kernel.Value) kernel.Value { return w.Add(x, y) }, total), nil
+	return most, nil
 }
 
-// joined joins a number of each invocation, and gives the total to all.
-func (w *fewWriter) joined(join func(x, y kernel.Value) kernel.Value, x kernel.Value) kernel.Value {
+// folded is how many invocations may have a key, a power of two.
+func (f *fewJob) folded() int { return min(f.threads, 1<<codegen.Log2(f.part)) }
+
+// greatest is the greatest of the numbers of those invocations that have a key. A barrier takes as long as some loads from
+// shared memory, so that there are two.
+func (w *fewWriter) greatest(x kernel.Value) kernel.Value {
+	const radix = 16
+	n := w.few.folded()
+	at := func(v kernel.Value, apart, i int) kernel.Value {
+		return w.LoadShared(w.fold, w.Convert(w.Add(v, w.Index(i*apart)), scalar.U32))
+	}
+	all := func(v kernel.Value, apart, n int) kernel.Value {
+		most := at(v, apart, 0)
+		for i := 1; i < n; i++ {
+			most = w.greater(most, at(v, apart, i))
+		}
+		return most
+	}
+	own := w.Convert(w.Invocation(), scalar.U32)
+	w.StoreShared(w.fold, own, x)
 	w.Barrier()
-	at := func(v kernel.Value) kernel.Value { return w.Convert(v, scalar.U32) }
-	w.StoreShared(w.fold, at(w.Invocation()), x)
-	w.ReduceTree(w.few.threads, func(into, from kernel.Value) {
-		w.StoreShared(w.fold, at(into), join(w.LoadShared(w.fold, at(into)), w.LoadShared(w.fold, at(from))))
-	})
-	return w.LoadShared(w.fold, w.Int(scalar.U32, 0))
+	if n > radix {
+		n /= radix
+		w.IfThen(w.IsLess(w.Invocation(), w.Index(n)), func() { w.StoreShared(w.fold, own, all(w.Invocation(), n, radix)) })
+		w.Barrier()
+	}
+	return all(w.Index(0), 1, n)
 }
 
 // valued is a vector of values and the key that it is of.
@@ -192,6 +261,10 @@ type valued struct {
 	key    kernel.Value
 	values []kernel.Value
 }
+
+// ahead reports whether an invocation loads its first values together with its first keys: they are few enough to be in
+// registers meanwhile.
+func (f *fewJob) ahead() bool { return f.deep*f.lines+f.early <= fewLoads }
 
 // values loads vectors of n keys of the invocation, from one on. With weighed, those of weight 0 are all read at the
 // same place.
@@ -216,24 +289,34 @@ func (w *fewWriter) weight(k kernel.Value) kernel.Value {
 	return w.Select(w.IsLess(k, w.count), x, w.Float(scalar.F32, 0))
 }
 
-// sums gives the sums of the values of the keys: a vector of columns to each of the first invocations. Values
-// of weight 0 are not used. early are the first ones.
-func (w *fewWriter) sums(early []valued) []kernel.Value {
+// sums gives the sums of the values of the keys, a vector of columns to each of the first invocations, and that of the weights.
+// Values of weight 0 are not used. early are the first ones.
+func (w *fewWriter) sums(early []valued) (sums []kernel.Value, total kernel.Value) {
 	f := w.few
 	groups := f.threads / f.columns
 	zero := w.Float(scalar.F32, 0)
-	sums := make([]kernel.Value, f.valueVector)
+	sums = make([]kernel.Value, f.valueVector+1)
 	for j := range sums {
 		sums[j] = zero
+	}
+	var news []kernel.Value
+	if w.newValue != nil {
+		c := w.Sub(w.Invocation(), w.Mul(w.Div(w.Invocation(), w.Index(f.columns)), w.Index(f.columns)))
+		news = w.vector(w.newValue, f.value.DType, w.Mul(c, w.Index(f.valueVector)), f.valueVector)
 	}
 	add := func(list []valued, sums []kernel.Value) []kernel.Value {
 		sums = append([]kernel.Value(nil), sums...)
 		for _, v := range list {
 			x := w.weight(v.key)
 			none := w.Compare(scalar.Eq, x, zero)
-			for j, y := range v.values {
+			values := v.values
+			if news != nil {
+				values = w.SelectAll(w.IsEqual(v.key, w.newValue.key), news, values)
+			}
+			for j, y := range values {
 				sums[j] = w.FMA(x, w.Select(none, zero, y), sums[j])
 			}
+			sums[f.valueVector] = w.Add(sums[f.valueVector], x)
 		}
 		return sums
 	}
@@ -243,7 +326,8 @@ func (w *fewWriter) sums(early []valued) []kernel.Value {
 			return add(w.values(at, fewValues, true), sums)
 		})
 	}
-	return w.gather(w.shared, f.threads, f.columns, sums)
+	sums = w.gather(w.shared, f.threads, f.columns, sums)
+	return sums[:f.valueVector], sums[f.valueVector]
 }
 
 // gather adds up vectors of the invocations that have the same columns.

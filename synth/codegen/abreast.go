@@ -59,20 +59,21 @@ type abreast struct {
 // share adds the buffers of q to p, but for those that p reads as well, and returns their places.
 func (a *abreast) share(p, q *Program) (places []int) {
 	for _, b := range q.Buffers {
-		at := len(p.Buffers)
-		for i, o := range p.Buffers {
-			if o.Ref == b.Ref && o.Elem == b.Elem && o.Pair == b.Pair && o.Access == lowering.Read && b.Access == lowering.Read {
-				at = i
-				p.Buffers[i].Bytes = max(o.Bytes, b.Bytes)
-				break
-			}
-		}
-		if at == len(p.Buffers) {
-			p.Buffers = append(p.Buffers, b)
-		}
-		places = append(places, at)
+		places = append(places, p.buffer(b))
 	}
 	return places
+}
+
+// buffer is the number of a buffer that the program gets, unless it reads the same already.
+func (p *Program) buffer(b Buffer) int {
+	for i, o := range p.Buffers {
+		if o.Ref == b.Ref && o.Elem == b.Elem && o.Pair == b.Pair && o.Access == lowering.Read && b.Access == lowering.Read {
+			p.Buffers[i].Bytes = max(o.Bytes, b.Bytes)
+			return i
+		}
+	}
+	p.Buffers = append(p.Buffers, b)
+	return len(p.Buffers) - 1
 }
 
 func (a *abreast) write(e *Emitter) (err error) {

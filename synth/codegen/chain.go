@@ -157,6 +157,9 @@ func (e *Emitter) take(from *Emitter, p *Program) {
 func (e *Emitter) Behind(n int) *Emitter {
 	own := *e
 	own.Buffers = e.Buffers[n:]
+	if e.begins != nil {
+		own.begins = e.begins[n:]
+	}
 	for i := n; i < len(e.Buffers); i++ {
 		own.places = append(own.places[:i-n:i-n], e.place(i))
 	}
@@ -171,10 +174,16 @@ func (e *Emitter) place(buf int) int {
 	return e.places[buf]
 }
 
-// held reports whether a shared array takes the place of a buffer.
+// held is the shared array that takes the place of a buffer, if there is one.
 func (e *Emitter) held(buf int) (array int, ok bool) {
 	n := e.place(buf)
 	return -1 - n, n < 0
+}
+
+// Held reports whether a shared array takes the place of a buffer.
+func (e *Emitter) Held(buf int) bool {
+	_, ok := e.held(buf)
+	return ok
 }
 
 // Load is Builder.Load of a buffer that a shared array may take the place of.
@@ -185,7 +194,7 @@ func (e *Emitter) Load(buf int, at kernel.Value, n int) []kernel.Value {
 	}
 	var vs []kernel.Value
 	for i := range n {
-		vs = append(vs, e.LoadShared(array, e.elementOf(at, n, i)))
+		vs = append(vs, e.LoadShared(array, e.elementOf(buf, at, n, i)))
 	}
 	return vs
 }
@@ -202,13 +211,17 @@ func (e *Emitter) Store(buf int, at kernel.Value, vs ...kernel.Value) {
 		if elem.Size() < 4 {
 			v = e.widen(elem, v)
 		}
-		e.StoreShared(array, e.elementOf(at, len(vs), i), v)
+		e.StoreShared(array, e.elementOf(buf, at, len(vs), i), v)
 	}
 }
 
-// elementOf is the index of element i of a group of n.
-func (e *Emitter) elementOf(at kernel.Value, n, i int) kernel.Value {
-	return e.Convert(e.Add(e.Mul(at, e.Index(n)), e.Index(i)), scalar.U32)
+// elementOf is the place of element i of a group of n in the shared array of a buffer.
+func (e *Emitter) elementOf(buf int, at kernel.Value, n, i int) kernel.Value {
+	at = e.Add(e.Mul(at, e.Index(n)), e.Index(i))
+	if e.begins != nil {
+		at = e.Sub(at, e.begins[buf])
+	}
+	return e.Convert(at, scalar.U32)
 }
 
 // LoadWord is Builder.LoadWord of a buffer in memory.

@@ -34,6 +34,17 @@ type Program struct {
 	// Fit gives the number of workgroups of so many invocations, by which Body carries out the same; less than 1
 	// where it cannot. It is nil where Body has workgroups of one size.
 	Fit func(local int) (groups int)
+
+	// Span gives how many elements of each result such a workgroup makes, in their order, where its invocations wait
+	// for none of another subgroup. It is nil where they do, or the elements are not neighbours.
+	Span func(local int) int
+
+	// Ahead is Early of a stage of ChainRows: it loads what is in memory. It is nil where Body is not divided.
+	Ahead func(e *Emitter) (rest func() error)
+
+	// ByRows is Early of a program each of whose workgroups reads one row of the operands that others make. It gives the
+	// number of the row, and what goes on; see ChainRows. It is nil elsewhere.
+	ByRows func(e *Emitter) (row kernel.Value, early func() (rest func() error))
 }
 
 // Buffer is a buffer of a program.
@@ -79,10 +90,12 @@ type Emitter struct {
 	nums      []kernel.Value
 	Lits      []kernel.Value
 	Buffers   []Buffer
-	places    []int // of buffers, where the emitter is that of a stage; see place
+	places    []int          // of buffers, where the emitter is that of a stage; see place
+	begins    []kernel.Value // the elements of buffers that are the first of the shared arrays in their places; nil for 0
 
 	repeats bool          // a workgroup carries out the workgroups of the program one after the other, or those of
 	group   kernel.Value  // several programs: this one
+	team    *team         // that carries the program out; nil for the whole workgroup
 	shared  *sharedArrays // nil where the program has its own
 }
 
@@ -115,7 +128,19 @@ func (e *Emitter) Group() kernel.Value {
 
 // Invocation is the number of the invocation within its workgroup.
 func (e *Emitter) Invocation() kernel.Value {
+	if e.team != nil {
+		return e.team.place
+	}
 	return e.Convert(e.Builtin(kernel.LocalX), e.IndexType)
+}
+
+// InSubgroups is Invocation where neighbours are in one subgroup of so many.
+func (e *Emitter) InSubgroups(size int) kernel.Value {
+	if e.team != nil {
+		return e.team.place
+	}
+	subgroup := e.Convert(e.Builtin(kernel.Subgroup), e.IndexType)
+	return e.Add(e.Mul(subgroup, e.Index(size)), e.Convert(e.Builtin(kernel.SubgroupInvocation), e.IndexType))
 }
 
 // IndexType is the type of indices below n: u32 or u64.

@@ -110,6 +110,12 @@ func (j *Job) program(t *lowering.Target) *codegen.Program {
 	p.Groups = groups(local)
 	if !t.CPU && j.layout != apart {
 		p.Fit = groups
+		if len(j.OutShifts) == 0 && j.dense(&j.Out) && j.Out.Offset == 0 && points%j.Group == 0 && j.layout != rows {
+			p.Span = func(local int) int { return local * steps * j.Group }
+			if steps == 1 && j.layout == whole {
+				p.Ahead = j.ahead
+			}
+		}
 	}
 	p.Key = j.Describe(steps)
 	p.Numbers = j.Numbers(units)

@@ -112,6 +112,34 @@ func (j *Job) write(e *codegen.Emitter) error {
 	return err
 }
 
+// ahead is the body of a kernel with one group of points an invocation, in layout whole: it loads what shared arrays do not
+// hold, and gives the rest.
+func (j *Job) ahead(e *codegen.Emitter) (rest func() error) {
+	w := j.Writer(e)
+	u := e.Add(e.Mul(e.Group(), e.Index(e.Local)), e.Invocation())
+	w.point = w.decode(e.Min(u, e.Sub(w.units, e.Index(1))))
+	w.loaded = make([][]kernel.Value, len(j.Sources))
+	late := make([]bool, len(j.Sources))
+	for i := range j.Sources {
+		s := &j.Sources[i]
+		late[i] = s.Kind == codegen.FromBuffer && e.Held(w.buffer(i)) || slices.ContainsFunc(s.Shifts, func(h codegen.Shift) bool { return late[h.From] })
+		if !late[i] {
+			w.loaded[i] = w.source(i)
+		}
+	}
+	return func() (err error) {
+		e.IfThen(e.IsLess(u, w.units), func() {
+			for i := range late {
+				if late[i] {
+					w.loaded[i] = w.source(i)
+				}
+			}
+			err = w.finish()
+		})
+		return err
+	}
+}
+
 // unit computes the group of points u.
 func (w *Writer) unit(u kernel.Value) error {
 	w.loaded = make([][]kernel.Value, len(w.job.Sources))
@@ -126,6 +154,11 @@ func (w *Writer) unit(u kernel.Value) error {
 		w.point = w.decode(u)
 		w.load()
 	}
+	return w.finish()
+}
+
+// finish computes and stores the results for what has been loaded.
+func (w *Writer) finish() error {
 	results, err := w.compute(w.job.Group)
 	if err != nil {
 		return err

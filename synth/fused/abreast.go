@@ -42,7 +42,7 @@ func partProgram(part *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.T
 		return stageProgram(part, func(id ops.ID) ops.Type { return typeIn(part, id, types) }, t)
 	}
 	c, ok := chain(part, types, t)
-	if !ok || c.before != nil {
+	if !ok || slices.ContainsFunc(part.Stages, attends) {
 		return nil, nil
 	}
 	return c.Program, c.checks
@@ -94,18 +94,20 @@ func lowerAbreast(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Tar
 		return nil, err
 	}
 	p.Checks = c.checks
-	return withCopies(u, p, types, t)
+	var updates []*ops.Instr
+	for i := range u.Abreast {
+		if in := lastStage(&u.Abreast[i]).LastUpdate(); in != nil {
+			updates = append(updates, in)
+		}
+	}
+	return withCopies(u, updates, p, types, t)
 }
 
 // withCopies is the plan put after copies of the tensors that its kernel updates.
-func withCopies(u *fusion.Fusion, put *lowering.Plan, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
-	p := &lowering.Plan{Alias: -1, Checks: put.Checks}
+func withCopies(u *fusion.Fusion, updates []*ops.Instr, put *lowering.Plan, types func(ops.ID) ops.Type, t *lowering.Target) (*lowering.Plan, error) {
+	p := &lowering.Plan{Alias: -1, Checks: put.Checks, Temps: put.Temps}
 	var others []lowering.Step // copies that are never left out
-	for i := range u.Abreast {
-		in := lastStage(&u.Abreast[i]).LastUpdate()
-		if in == nil {
-			continue
-		}
+	for _, in := range updates {
 		copies, tensor, err := copyOf(u, in, types, t)
 		if err != nil {
 			return nil, err

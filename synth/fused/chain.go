@@ -9,18 +9,14 @@ import (
 	"nxvk/synth/lowering"
 )
 
-// Parts gives the program of an attention whose results are in parts, in temporaries of the given bytes, and the one that
-// joins them, which is a stage of the kernel that reads the results. ok is false where there are no parts. Package synth
-// sets it: attention is built of this package.
-var Parts func(in *ops.Instr, types []ops.Type, t *lowering.Target) (first, join *codegen.Program, temps []int64, ok bool)
-
 // chained is the program of a fusion of several stages, and what it checks.
 type chained struct {
 	*codegen.Program
 	checks []lowering.Check
 
-	before *codegen.Program // runs first, and leaves its results in temporaries; nil where there is none
+	before *codegen.Program // of an attention, runs first and leaves parts of its results in temporaries; nil where there are none
 	temps  []int64          // their bytes
+	join   *codegen.Program // joins them
 }
 
 // chain is the program of the stages of a fusion; ok is false where no kernel has them all.
@@ -29,7 +25,14 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 	held := map[ops.ID]int{} // the arrays of values that only later stages read
 	var arrays []codegen.Array
 	var list []codegen.Stage
-	for i := range u.Stages {
+	begin := slices.IndexFunc(u.Stages, attends)
+	if begin >= 0 && !c.attend(u, begin, inside, t) {
+		return c, false
+	}
+	if begin == len(u.Stages)-1 && c.join == nil {
+		return c, true
+	}
+	for i := max(0, begin); i < len(u.Stages); i++ {
 		part := &u.Stages[i]
 		last := i == len(u.Stages)-1
 		if sameOrder(part, inside) && !last {
@@ -38,7 +41,10 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 				continue
 			}
 		}
-		p, checks := c.stage(u, part, inside, t)
+		p, checks := c.join, []lowering.Check(nil)
+		if i != begin {
+			p, checks = stageProgram(part, inside, t)
+		}
 		if p == nil {
 			return c, false
 		}
@@ -47,44 +53,15 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 			return c, false
 		}
 		for _, o := range part.Outs {
-			if !last {
+			if !last && !u.Gives(o.ID) {
 				held[o.ID] = len(arrays)
 				arrays = append(arrays, codegen.Array{Elem: lowering.ElemOf[o.Type.DType], Size: o.Type.Size()})
 			}
 		}
 		list = append(list, stageOf(u, part, p, held, last))
 	}
-	if c.before != nil && !fits(c.before, t) {
-		return c, false
-	}
 	c.Program, ok = codegen.Chain(t, list, arrays)
 	return c, ok && fits(c.Program, t)
-}
-
-// stage is the program of a stage, and what it checks; nil where it takes no single one. That of an attention joins what
-// the program before has made.
-func (c *chained) stage(u, part *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (*codegen.Program, []lowering.Check) {
-	in := &part.Body[0]
-	if in.Op != ops.Attention {
-		return stageProgram(part, types, t)
-	}
-	ts, places := part.Operands(in, types)
-	first, join, temps, ok := Parts(in, ts, t)
-	if !ok || c.before != nil {
-		return nil, nil
-	}
-	q := *first
-	q.Buffers, q.Literals = slices.Clone(first.Buffers), slices.Clone(first.Literals)
-	for i := range q.Buffers {
-		if r := &q.Buffers[i].Ref; r.Kind == lowering.Operand {
-			r.Index = places[r.Index]
-		}
-	}
-	for i := range q.Literals {
-		q.Literals[i].Operand = places[q.Literals[i].Operand]
-	}
-	c.before, c.temps = within(u, part, &q, 0), temps
-	return join, nil
 }
 
 // sameOrder reports whether a fusion gives the elements of its operand in their order.
@@ -191,6 +168,9 @@ func lowerChain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Targe
 	last := &u.Stages[len(u.Stages)-1]
 	if in := last.LastUpdate(); in != nil {
 		return withCopy(u, in, p, types, t)
+	}
+	if i := slices.IndexFunc(u.Stages, attends); i >= 0 {
+		return withCopies(u, putsOf(&u.Stages[i]), p, types, t)
 	}
 	return p, nil
 }

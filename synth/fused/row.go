@@ -131,8 +131,22 @@ func (j *rowsJob) program(t *lowering.Target) *codegen.Program {
 			}
 			return ceil(k, local/line)
 		}
+		if !j.narrows() && (line == 1 || j.subgroupSize(t) > 0) {
+			p.Span = func(local int) int { return local / line * n }
+			p.Ahead = j.ahead
+		}
 	}
 	return p
+}
+
+// narrows reports whether a result has one element a row.
+func (j *rowsJob) narrows() bool {
+	for k := range j.Finish.Outs {
+		if !j.fusion.wide(k) {
+			return true
+		}
+	}
+	return false
 }
 
 func ceil(n, unit int) int { return (n + unit - 1) / unit }

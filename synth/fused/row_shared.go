@@ -18,15 +18,14 @@ type heldFour struct {
 	ragged bool     // it may end, or begin, beyond the end of the row
 }
 
-// shared writes the kernel in which a workgroup, or a fraction of one, keeps a row.
-func (w *rowsWriter) shared() {
+// shared writes the kernel in which a workgroup, or a fraction of one, keeps a row: it loads the row, and gives the rest.
+func (w *rowsWriter) shared() (rest func() error) {
 	parts, shares := w.job.Order.Parts, w.job.shares
 	invocation := w.Invocation()
 	if size := w.job.subgroupSize(w.Target); size > 0 {
 		w.SetSubgroup(size)
 		w.Together = true
-		subgroup := w.Convert(w.Builtin(kernel.Subgroup), w.IndexType)
-		invocation = w.Add(w.Mul(subgroup, w.Index(size)), w.Convert(w.Builtin(kernel.SubgroupInvocation), w.IndexType))
+		invocation = w.InSubgroups(size)
 	}
 	row, within := w.DivMod(invocation, w.Index(parts*shares))
 	part, share := w.DivMod(within, w.Index(shares))
@@ -42,6 +41,14 @@ func (w *rowsWriter) shared() {
 	lines := line{begin: begin, slot: slot, n: parts * shares}
 	held := w.newHeld()
 	w.loadAll(held)
+	return func() error {
+		w.sharedRow(held, lines, row, valid)
+		return w.Err
+	}
+}
+
+// sharedRow reduces the row, and stores what is computed from it.
+func (w *rowsWriter) sharedRow(held []heldFour, lines line, row, valid kernel.Value) {
 	for d := range w.deepest() {
 		w.steadily(d)
 		ks := w.foldsAt(d)
@@ -74,7 +81,7 @@ func (w *rowsWriter) shared() {
 		if w.job.again {
 			w.storeAgain()
 		}
-		w.storeFirst(slot)
+		w.storeFirst(lines.slot)
 		return nil
 	}, nil)
 }

@@ -23,19 +23,21 @@ type rowsWriter struct {
 	tail     int          // elements of the last four, while that is computed by itself; else 0
 }
 
-func (j *rowsJob) write(e *codegen.Emitter) error {
+func (j *rowsJob) write(e *codegen.Emitter) error { return j.ahead(e)() }
+
+// ahead loads what a workgroup keeps of its rows, and gives the rest.
+func (j *rowsJob) ahead(e *codegen.Emitter) (rest func() error) {
 	r, err := j.Job.Writer(e)
 	if err != nil {
-		return err
+		return func() error { return err }
 	}
 	w := &rowsWriter{Writer: r, job: j, depth: j.fusion.depths(), row: newPoint(j.fusion.DAG),
 		outs: len(e.Buffers) - len(j.Finish.Outs), width: strided.Components / j.shares, share: e.Index(0)}
 	if j.Order.Tree {
-		w.shared()
-	} else {
-		w.solo()
+		return w.shared()
 	}
-	return w.Err
+	w.solo()
+	return func() error { return w.Err }
 }
 
 // begin finds row u and loads the sources that are the same for all of its

@@ -42,6 +42,9 @@ func (f *partitioner) chained(list []fusion.Fusion) []fusion.Fusion {
 		by := f.readersOf(&list[i], readers)
 		var joined []fusion.Fusion
 		for _, r := range by {
+			if attends(&list[r]) { // see rowsJoined
+				break
+			}
 			u, ok := f.chain(&list[i], &list[r])
 			if !ok {
 				break
@@ -62,6 +65,11 @@ func (f *partitioner) chained(list []fusion.Fusion) []fusion.Fusion {
 		}
 		for _, id := range list[i].Ins {
 			readers[id] = slices.DeleteFunc(readers[id], func(r int) bool { return r == i })
+		}
+	}
+	for i := range list {
+		if !gone[i] {
+			f.rowsJoined(list, i, readers, gone)
 		}
 	}
 	left := list[:0]
@@ -145,14 +153,20 @@ func (f *partitioner) readersOf(u *fusion.Fusion, readers map[ops.ID][]int) (by 
 // small reports whether a fusion is one that each workgroup of its readers may carry out: of elementwise operations,
 // views and reductions, on few elements.
 func (f *partitioner) small(u *fusion.Fusion) bool {
+	return f.light(u) && slices.ContainsFunc(u.Body, func(in ops.Instr) bool { // it is more than a view
+		p := f.nodes[f.made[in.Outs[0].ID]].pattern
+		return p == patternElementwise || p == patternReduction
+	})
+}
+
+// light is small for views, too.
+func (f *partitioner) light(u *fusion.Fusion) bool {
 	if len(u.Whole) > 0 {
 		return false
 	}
-	computes := false // it is more than a view
 	for i := range u.Body {
 		in := &u.Body[i]
 		n := &f.nodes[f.made[in.Outs[0].ID]]
-		computes = computes || n.pattern == patternElementwise || n.pattern == patternReduction
 		switch {
 		case n.pattern == patternOpaque, n.pattern == patternContraction, n.checks, fusion.Updates(in), in.Outs[0].Type.Size() > maxChained:
 			return false
@@ -160,7 +174,7 @@ func (f *partitioner) small(u *fusion.Fusion) bool {
 			return false
 		}
 	}
-	return computes
+	return true
 }
 
 // updatesMade reports whether fusion r is an update of a tensor that u makes, or an update alone. Its plan copies the tensor

@@ -8,6 +8,7 @@ import (
 	"nxvk/gen/exec/exectest"
 	"nxvk/ops"
 	"nxvk/synth"
+	"nxvk/synth/attention"
 	"nxvk/synth/fusion"
 	"nxvk/synth/lowering"
 	"nxvk/synth/synthtest"
@@ -48,6 +49,33 @@ func TestChains(t *testing.T) {
 	}
 	if chains == 0 || abreast == 0 {
 		t.Errorf("%d kernels have several stages, and %d several products", chains, abreast)
+	}
+}
+
+// TestDecode compares drawn steps of a generation, whose queries, keys and values are made and put into caches by the kernel
+// of the attention: bits are those of one instruction at a time, of all runs, and of kernels apart.
+func TestDecode(t *testing.T) {
+	gpu := gpuProfile(t)
+	attention.Always = true
+	defer func() { attention.Always = false }()
+	apart := *synthtest.Without(&gpu, lowering.RuleChains|lowering.RuleAbreast)
+	d, plain := exectest.NewFor(device, gpu, -1), exectest.NewFor(device, apart, -1)
+	defer d.Close()
+	defer plain.Close()
+	for _, typ := range []ops.DType{ops.BF16, ops.F32, ops.F16} {
+		for seed := range seedCount(3, 60) {
+			g := synthtest.DrawDecode(t, 6000+seed, typ)
+			r := g.Region()
+			types, err := r.CheckProgram()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var data [][]byte
+			for _, x := range g.Data() {
+				data = append(data, x.Bytes())
+			}
+			sameInAllRuns(t, r, types, data, d, plain)
+		}
 	}
 }
 

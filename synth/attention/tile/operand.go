@@ -119,6 +119,21 @@ func (o *Operand) Extent() int {
 	return n
 }
 
+// InOrder reports whether the matrices of the batch are single rows of n columns that follow one another in memory, from
+// its beginning on.
+func (o *Operand) InOrder(n int) bool {
+	if o.Offset != 0 || strided.Product(o.Dims[Columns]) != n || len(o.Dims[Columns]) != 1 || n > 1 && o.Strides[Columns][0] != 1 {
+		return false
+	}
+	for i := len(o.Dims[Batch]) - 1; i >= 0; i-- {
+		if d := o.Dims[Batch][i]; d > 1 && o.Strides[Batch][i] != n {
+			return false
+		}
+		n *= o.Dims[Batch][i]
+	}
+	return true
+}
+
 // InGroups reports whether n columns from each multiple of n on are neighbours in memory, at a multiple of n
 // elements.
 func (o *Operand) InGroups(n int) bool {
