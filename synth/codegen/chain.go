@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nxvk/synth/kernel"
@@ -14,6 +15,9 @@ type Stage struct {
 	*Program
 	// Held has, for each buffer, the shared array that takes its place, or InMemory.
 	Held []int
+	// Own says that a workgroup of the chain carries out the workgroup of the stage that has its own number, alone: the
+	// shared array has what that makes.
+	Own bool
 }
 
 // InMemory stands for no array.
@@ -23,6 +27,7 @@ const InMemory = -1
 type Array struct {
 	Elem kernel.Elem
 	Size int
+	Own  bool // a stage that is Own makes it
 }
 
 func (a Array) bytes() int { return a.Size * kernel.TypeSize(a.Elem.Type()) }
@@ -31,7 +36,7 @@ func (a Array) bytes() int { return a.Size * kernel.TypeSize(a.Elem.Type()) }
 // every stage but the last as a whole, with all its workgroups, so what these store in shared arrays is there for the
 // stages behind them. The workgroups of the last stage are those of the chain.
 //
-// What the last stage does early, it does before the others.
+// What the last stage does early, or the first that is Own, it does before the others.
 //
 // The stages must agree on the size of a workgroup: the last one has its own, and the others are fitted to that. ok is
 // false where one of them cannot be, or the arrays take too much room.
@@ -42,7 +47,9 @@ func Chain(t *lowering.Target, stages []Stage, arrays []Array) (p *Program, ok b
 	key := []string{"chain"}
 	bytes := 0
 	for _, a := range arrays {
-		bytes += a.bytes()
+		if !a.Own { // a workgroup makes few results of its own
+			bytes += a.bytes()
+		}
 		key = append(key, fmt.Sprintf("%v[%d]", a.Elem, a.Size))
 		if !t.Narrow(a.Elem) {
 			return nil, false
@@ -50,7 +57,14 @@ func Chain(t *lowering.Target, stages []Stage, arrays []Array) (p *Program, ok b
 	}
 	for i := range stages {
 		s := &stages[i]
-		if i < len(stages)-1 {
+		if s.Own {
+			if s.Local != p.Local || s.Groups != p.Groups || s.Halves == nil || last.Halves == nil {
+				return nil, false
+			}
+			key = append(key, "own")
+		} else if i > 0 && i < len(stages)-1 && stages[i-1].Own {
+			return nil, false
+		} else if i < len(stages)-1 {
 			groups := -1
 			if s.Fit != nil {
 				groups = s.Fit(int(p.Local))
@@ -96,38 +110,94 @@ func (c *chain) write(e *Emitter) error {
 	for _, a := range c.arrays {
 		shared = append(shared, e.Shared(a.Elem.Type(), a.Size))
 	}
-	var own []*Emitter
-	var groups []kernel.Value
+	var emitters []*Emitter
+	var bodies []func() error
+	scratch := &sharedArrays{}
+	begins := make([]kernel.Value, len(shared)) // of the arrays that the workgroup makes of its own
 	buffer := 0
 	for i := range c.stages {
 		s := &c.stages[i]
 		o := *e
 		o.Buffers, o.places = s.Buffers, nil
-		for _, a := range s.Held {
+		for k, a := range s.Held {
 			if a == InMemory {
 				o.places = append(o.places, e.place(buffer))
 				buffer++
-			} else {
-				o.places = append(o.places, -1-shared[a])
+				continue
+			}
+			o.places = append(o.places, -1-shared[a])
+			if s.Own && s.Buffers[k].Access == lowering.Write {
+				begins[a] = e.Mul(e.Group(), e.Index(s.Span(int(s.Local))))
 			}
 		}
-		if i < len(c.stages)-1 {
-			groups = append(groups, e.NextNumber())
+		if o.begins = c.beginsOf(e, s, begins); o.begins != nil {
+			o.shared = scratch // the sums of one product, and then those of the other
+		}
+		body := func() error { return s.Body(&o) }
+		if i < len(c.stages)-1 && !s.Own {
+			n := e.NextNumber()
+			body = func() error { return o.repeat(n, s.Body) }
 		}
 		o.take(e, s.Program)
-		own = append(own, &o)
+		emitters, bodies = append(emitters, &o), append(bodies, body)
 	}
 	last := len(c.stages) - 1
-	rest := func() error { return c.stages[last].Body(own[last]) }
-	if early := c.stages[last].Early; early != nil {
-		rest = early(own[last])
+	if own := slices.IndexFunc(c.stages, func(s Stage) bool { return s.Own }); own >= 0 {
+		return c.together(e, emitters, bodies[:own], scratch)
 	}
-	for i, n := range groups {
-		if err := own[i].repeat(n, c.stages[i].Body); err != nil {
+	if early := c.stages[last].Early; early != nil {
+		bodies[last] = early(emitters[last])
+	}
+	return inOrder(bodies)
+}
+
+func inOrder(bodies []func() error) error {
+	for _, body := range bodies {
+		if err := body(); err != nil {
 			return err
 		}
 	}
-	return rest()
+	return nil
+}
+
+// together writes stages that are Own, and the last one, behind the others: the first halves of all, and then the second ones.
+func (c *chain) together(e *Emitter, emitters []*Emitter, others []func() error, scratch *sharedArrays) error {
+	var halves []func() func() error
+	for i := len(others); i < len(emitters); i++ {
+		halves = append(halves, c.stages[i].Halves(emitters[i], i == len(others)))
+	}
+	if err := inOrder(others); err != nil {
+		return err
+	}
+	var seconds []func() error
+	for _, first := range halves {
+		seconds = append(seconds, first())
+	}
+	for i, second := range seconds {
+		if i > 0 {
+			e.Barrier()
+		}
+		scratch.again()
+		if err := second(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginsOf are the elements of the buffers of a stage that are the first of their arrays.
+func (c *chain) beginsOf(e *Emitter, s *Stage, begins []kernel.Value) (list []kernel.Value) {
+	if !slices.ContainsFunc(s.Held, func(a int) bool { return a != InMemory && c.arrays[a].Own }) {
+		return nil
+	}
+	for _, a := range s.Held {
+		at := e.Index(0)
+		if a != InMemory && c.arrays[a].Own {
+			at = begins[a]
+		}
+		list = append(list, at)
+	}
+	return list
 }
 
 // repeat carries out n workgroups of a program, one after the other.

@@ -31,6 +31,10 @@ type Program struct {
 	// take long, and returns the rest; see Chain. It is nil where Body needs them at once.
 	Early func(e *Emitter) (rest func() error)
 
+	// Halves is Early of a stage beside another one that is Own, divided where Body first uses shared arrays: what two stages
+	// load follows on without a wait. With early, it loads something at once.
+	Halves func(e *Emitter, early bool) (first func() (second func() error))
+
 	// Fit gives the number of workgroups of so many invocations, by which Body carries out the same; less than 1
 	// where it cannot. It is nil where Body has workgroups of one size.
 	Fit func(local int) (groups int)

@@ -52,16 +52,42 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 		if c.checks, known = checksWithin(u, part, checks); !known || !last && len(checks) > 0 {
 			return c, false
 		}
+		own := !last && part.Contraction() != nil
+		if own && !sideBySide(part, &u.Stages[i+1], inside) {
+			return c, false
+		}
 		for _, o := range part.Outs {
 			if !last && !u.Gives(o.ID) {
 				held[o.ID] = len(arrays)
 				arrays = append(arrays, codegen.Array{Elem: lowering.ElemOf[o.Type.DType], Size: o.Type.Size()})
 			}
 		}
-		list = append(list, stageOf(u, part, p, held, last))
+		s := stageOf(u, part, p, held, last)
+		if s.Own = own; own {
+			a := &arrays[len(arrays)-1]
+			a.Size, a.Own = p.Span(int(p.Local)), true
+		}
+		list = append(list, s)
 	}
 	c.Program, ok = codegen.Chain(t, list, arrays)
 	return c, ok && fits(c.Program, t)
+}
+
+// sideBySide reports whether fusion u of a product reads another product, v, as it is stored, and not in place of a vector or a
+// matrix: then a workgroup needs of v the results that it makes of u.
+func sideBySide(v, u *fusion.Fusion, types func(ops.ID) ops.Type) bool {
+	in := u.Contraction()
+	if in == nil || len(v.Outs) != 1 || slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return o.Lit == nil && o.ID == v.Outs[0].ID }) {
+		return false
+	}
+	dag, err := fusion.NewDAG(u, types)
+	if err != nil {
+		return false
+	}
+	of := lowering.Ref{Kind: lowering.Operand, Index: slices.Index(u.Ins, v.Outs[0].ID)}
+	return !slices.ContainsFunc(dag.Sources, func(s codegen.Source) bool {
+		return s.Kind == codegen.FromBuffer && s.Buffer.Ref == of && (s.Offset != 0 || len(s.Shifts) > 0 || !slices.Equal(s.Strides, dag.Full.Strides))
+	})
 }
 
 // sameOrder reports whether a fusion gives the elements of its operand in their order.
@@ -94,7 +120,7 @@ func stageOf(u, part *fusion.Fusion, p *codegen.Program, held map[ops.ID]int, la
 		s.Held = append(s.Held, array)
 	}
 	if q.Early != nil && s.Held[vectorMatrix] != codegen.InMemory {
-		q.Early = nil // what it loads is not there
+		q.Early, q.Halves = nil, nil // what it loads is not there
 	}
 	for i := range q.Literals {
 		l := &q.Literals[i]

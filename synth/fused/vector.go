@@ -53,8 +53,8 @@ func vectorProgram(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Ta
 	if j.afterP.Index != scalar.U32 || !j.epilogue.placed(j.after, 0, 1, 1, ops.F32, t) {
 		return nil
 	}
-	p := &codegen.Program{Local: uint32(v.Threads()), Index: scalar.U32, Body: func(e *codegen.Emitter) error { return j.write(e)() }, Early: j.write, Flops: 2 * int64(v.Results) * int64(v.K),
-		Groups:  ceil(v.Results, v.Blocks*v.Block),
+	p := &codegen.Program{Local: uint32(v.Threads()), Index: scalar.U32, Body: func(e *codegen.Emitter) error { return j.write(e)() }, Early: j.write, Halves: j.halves, Flops: 2 * int64(v.Results) * int64(v.K),
+		Groups: ceil(v.Results, v.Blocks*v.Block), Span: func(int) int { return v.Blocks * v.Block },
 		Numbers: append([]int{v.Results, v.K, v.Lead, v.Stride}, j.afterP.Numbers...),
 		Key:     fmt.Sprintf("vector %v %+v early=%v rounds=%d %s", v.Operands, v.Wide, j.early(), j.rounds(), j.afterP.Key)}
 	vector := codegen.BufferOf(lowering.Ref{Kind: lowering.Operand, Index: places[v.Of]}, v.Operands)
@@ -118,6 +118,12 @@ type vectorWriter struct {
 
 // write begins the kernel with the first loads of the matrix, which need no vector, and returns the rest.
 func (j *vectorJob) write(e *codegen.Emitter) func() error {
+	multiply := j.halves(e, true)
+	return func() error { return multiply()() }
+}
+
+// halves is write in two: the products, and then their sums and the epilogue.
+func (j *vectorJob) halves(e *codegen.Emitter, ahead bool) (multiply func() (addUp func() error)) {
 	w := &vectorWriter{Emitter: e, job: j, results: e.NextNumber(), k: e.NextNumber(), lead: e.NextNumber(), step: e.NextNumber()}
 	w.slot, w.column = e.DivMod(e.Invocation(), e.Index(j.Blocks))
 	w.first = e.Mul(e.Group(), e.Index(j.Blocks*j.Block))
@@ -126,15 +132,18 @@ func (j *vectorJob) write(e *codegen.Emitter) func() error {
 	w.lead = e.Div(w.lead, e.Index(j.Block))
 	after := j.after.Writer(e.Behind(vectorBuffers))
 	var early [][]kernel.Value
-	if j.early() {
+	if ahead && j.early() {
 		early = w.load(w.slot, j.Unroll)
 	}
-	return func() error {
-		w.shared = e.Shared(scalar.F32, j.Block*j.Threads())
-		for i, x := range w.multiply(early) {
-			e.StoreShared(w.shared, e.Add(e.Index(i*j.Threads()), e.Invocation()), x)
+	return func() func() error {
+		sums := w.multiply(early)
+		return func() error {
+			w.shared = e.Shared(scalar.F32, j.Block*j.Threads())
+			for i, x := range sums {
+				e.StoreShared(w.shared, e.Add(e.Index(i*j.Threads()), e.Invocation()), x)
+			}
+			return w.addUp(after)
 		}
-		return w.addUp(after)
 	}
 }
 
@@ -207,7 +216,7 @@ func (w *vectorWriter) multiply(early [][]kernel.Value) []kernel.Value {
 	if early != nil {
 		sums, first = w.add(w.slot, early, sums), w.Add(w.slot, round)
 	}
-	if j.rounds() != 1 {
+	if j.rounds() != 1 || early == nil {
 		sums = w.Loop(first, whole, round, sums, func(k kernel.Value, sums []kernel.Value) []kernel.Value {
 			return w.add(k, w.load(k, j.Unroll), sums)
 		})

@@ -70,6 +70,7 @@ func (f *partitioner) chained(list []fusion.Fusion) []fusion.Fusion {
 	for i := range list {
 		if !gone[i] {
 			f.rowsJoined(list, i, readers, gone)
+			f.productJoined(list, i, readers, gone)
 		}
 	}
 	left := list[:0]
@@ -121,6 +122,24 @@ func (f *partitioner) joinedByReader(list []fusion.Fusion, i int, readers map[op
 			}
 		}
 		return
+	}
+}
+
+// productJoined has a product of a vector that only the epilogue of another one reads carried out by its kernel: a gate, and what
+// it gates. Each workgroup carries out both for its own results.
+func (f *partitioner) productJoined(list []fusion.Fusion, i int, readers map[ops.ID][]int, gone map[int]bool) {
+	u := &list[i]
+	last := u.StagesOrSelf()[max(1, len(u.Stages))-1]
+	in := last.Contraction()
+	if in == nil || len(u.Outs) != 1 || f.nodes[f.made[u.Outs[0].ID]].kept || len(readers[u.Outs[0].ID]) != 1 || !f.ofVector(f.nodes[f.made[in.Outs[0].ID]].cluster) {
+		return
+	}
+	r := &list[readers[u.Outs[0].ID][0]]
+	if product := r.StagesOrSelf()[max(1, len(r.Stages))-1]; product.Contraction() == nil {
+		return
+	}
+	if c, ok := f.chain(u, r); ok {
+		gone[i], *r = true, c
 	}
 }
 

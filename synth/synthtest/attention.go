@@ -236,15 +236,6 @@ func (g *Attention) weights(x ops.Operand) ops.Operand {
 	return g.Do(ops.Multiply, g.d, g.Do(ops.Divide, g.d, g.Num(ops.S32, 1), g.Do(ops.Sum, g.d, e, last)), e)
 }
 
-// Region is the graph as a program.
-func (g *Attention) Region() *ops.Region {
-	r := &ops.Region{Params: g.Params, Body: g.Body}
-	for _, id := range g.Keep {
-		r.Values = append(r.Values, ops.Operand{ID: id})
-	}
-	return r
-}
-
 // Data draws the operands: normal numbers, and masks whose first line excludes everything.
 func (g *Attention) Data() []Tensor {
 	var list []Tensor

@@ -135,15 +135,6 @@ func (g *Block) put(x, at ops.Operand) ops.Operand {
 	return g.Do(ops.PutSlice, g.d, cache, x, zero, at, zero, zero, Attrs{{}})
 }
 
-// Region is the layer as a program.
-func (g *Block) Region() *ops.Region {
-	r := &ops.Region{Params: g.Params, Body: g.Body}
-	for _, id := range g.Keep {
-		r.Values = append(r.Values, ops.Operand{ID: id})
-	}
-	return r
-}
-
 // Data draws the operands: normal numbers, small ones for matrices, and a position.
 func (g *Block) Data() (list []Tensor) {
 	for _, p := range g.Params {
@@ -162,4 +153,39 @@ func (g *Block) Data() (list []Tensor) {
 		list = append(list, x)
 	}
 	return list
+}
+
+// DrawGated draws a product that another one of the same vector gates, of more results than a reader computes for itself.
+func DrawGated(t testing.TB, seed uint64, d ops.DType) *Sketch {
+	r := rand.New(rand.NewPCG(seed, 42))
+	g := NewSketch(t)
+	k, n := 16*(1+r.IntN(12)), 4097+r.IntN(500)
+	if r.IntN(3) > 0 {
+		n = n / 32 * 32
+	}
+	x := g.Param(d, 1, k)
+	if r.IntN(2) == 0 {
+		sum := g.Do(ops.Sum, ops.F32, g.Do(ops.Multiply, ops.F32, g.Do(ops.AsType, ops.F32, x), x), Attrs{{1}, {1}})
+		scale := g.Do(ops.Rsqrt, ops.F32, g.Do(ops.Add, ops.F32, sum, g.Num(ops.F32, 1e-3)))
+		x = g.Do(ops.Multiply, d, g.Do(ops.AsType, d, g.Do(ops.Multiply, ops.F32, x, scale)), g.Param(d, k))
+	}
+	product := func() ops.Operand {
+		p := g.Do(ops.Dot, d, x, g.Param(d, k, n), Attrs{{1}, {}, {0}, {}})
+		if r.IntN(3) == 0 {
+			p = g.Do(ops.Add, d, p, g.Param(d, n))
+		}
+		return p
+	}
+	gate, up := product(), product()
+	switch r.IntN(3) {
+	case 0:
+		gate = g.Do(ops.Multiply, d, gate, g.Do(ops.Sigmoid, d, gate))
+	case 1:
+		gate = g.Do(ops.Tanh, d, gate)
+	}
+	if r.IntN(2) == 0 {
+		gate, up = up, gate
+	}
+	g.Return(g.Do(ops.Multiply, d, gate, up))
+	return g
 }

@@ -19,11 +19,11 @@ type Decode struct {
 	grouped                        bool // the cache has one key for the heads that share it
 }
 
-// DrawDecode draws sizes and forms, for one position of some sequences.
-func DrawDecode(t testing.TB, seed uint64, d ops.DType) *Decode {
+// DrawDecode draws sizes and forms, for one position of some sequences. With product, the result is multiplied by a matrix.
+func DrawDecode(t testing.TB, seed uint64, d ops.DType, product bool) *Decode {
 	r := rand.New(rand.NewPCG(seed, 41))
 	g := &Decode{Sketch: NewSketch(t), r: r, d: d, batch: 1, heads: 1 + r.IntN(8), share: 1 + r.IntN(3), keys: 1 + r.IntN(300),
-		row: []int{16, 32, 64, 96, 128}[r.IntN(5)], norms: r.IntN(2) == 0, rotary: r.IntN(4) > 0, product: r.IntN(2) == 0, grouped: r.IntN(4) == 0}
+		row: []int{16, 32, 64, 96, 128}[r.IntN(5)], norms: r.IntN(2) == 0, rotary: r.IntN(4) > 0, product: product, grouped: r.IntN(4) == 0}
 	if r.IntN(2) == 0 {
 		g.batch = 1 + r.IntN(3)
 	}
@@ -91,15 +91,6 @@ func (g *Decode) build() {
 		o = g.Do(ops.Dot, g.d, o, g.Param(g.d, heads*g.row, 40), Attrs{{1}, {}, {0}, {}})
 	}
 	g.Return(o, keyCache, valueCache)
-}
-
-// Region is the step as a program.
-func (g *Decode) Region() *ops.Region {
-	r := &ops.Region{Params: g.Params, Body: g.Body}
-	for _, id := range g.Keep {
-		r.Values = append(r.Values, ops.Operand{ID: id})
-	}
-	return r
 }
 
 // Data draws the operands: normal numbers, and a position that may be behind the last.

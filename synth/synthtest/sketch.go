@@ -100,6 +100,15 @@ func (g *Sketch) Return(os ...ops.Operand) {
 	}
 }
 
+// Region is the graph as a program.
+func (g *Sketch) Region() *ops.Region {
+	r := &ops.Region{Params: g.Params, Body: g.Body}
+	for _, id := range g.Keep {
+		r.Values = append(r.Values, ops.Operand{ID: id})
+	}
+	return r
+}
+
 // Values is memory by value.
 type Values map[ops.ID][]byte
 
