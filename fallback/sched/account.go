@@ -94,18 +94,56 @@ func (a *Account) Start(what string, f func(w *Worker) error, done func(error)) 
 		go done(ErrCancelled)
 		return t
 	}
-	if len(a.tasks) == 0 {
-		a.used = max(a.used, p.clock) // time in which it asked for nothing is no credit
-	}
-	a.tasks[t] = true
-	p.tasks++
-	p.started[what]++
+	a.begin(t)
 	w := &Worker{task: t, turn: make(chan struct{}, 1)}
 	p.ask(a, func() {
 		p.take(w)
 		p.thread(func() { w.run(f, done) })
 	})
 	return t
+}
+
+// Here carries out a short computation of a kind on the goroutine of the caller, as Start does on a thread for computations:
+// loops have helpers. It does nothing, and reports false, where the account has ended or has no slot at once. The computation
+// does not give its slot to others.
+func (a *Account) Here(what string, f func(w *Worker) error) (ran bool, err error) {
+	p := a.pool
+	p.mu.Lock()
+	if a.ended || p.running >= p.slots || len(p.waiting) > 0 {
+		p.mu.Unlock()
+		return false, nil
+	}
+	t := &Task{account: a, what: what}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	a.begin(t)
+	w := &Worker{task: t, here: true}
+	p.ask(a, func() { p.take(w) })
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		w.leave()
+		p.mu.Unlock()
+		t.cancel()
+	}()
+	return true, p.guard(func() error { return f(w) })
+}
+
+// begin notes a computation that is to begin. The pool is locked.
+func (a *Account) begin(t *Task) {
+	if len(a.tasks) == 0 {
+		a.used = max(a.used, a.pool.clock) // time in which it asked for nothing is no credit
+	}
+	a.tasks[t] = true
+	a.pool.tasks++
+	a.pool.started[t.what]++
+}
+
+// leave gives the slot of a computation that has ended back. The pool is locked.
+func (w *Worker) leave() {
+	t, p := w.task, w.task.account.pool
+	p.put(w)
+	delete(t.account.tasks, t)
+	p.tasks--
 }
 
 // Cancel has the computation stop at its next call of Yield.
@@ -117,9 +155,7 @@ func (w *Worker) run(f func(w *Worker) error, done func(error)) {
 	var err error
 	defer func() {
 		p.mu.Lock()
-		p.put(w)
-		delete(t.account.tasks, t)
-		p.tasks--
+		w.leave()
 		p.mu.Unlock()
 		t.cancel()
 		done(err)

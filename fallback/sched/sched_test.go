@@ -328,3 +328,41 @@ func TestNoSpinner(t *testing.T) {
 		t.Errorf("a thread spins for %v", most)
 	}
 }
+
+// TestHere: a short computation runs on the goroutine that asks for it, with helpers, where a slot is free and nobody waits
+// for one, and leaves nothing behind.
+func TestHere(t *testing.T) {
+	p := NewPool(2)
+	a := p.Account()
+	var sum atomic.Int64
+	count := func(w *Worker) error {
+		w.For(1000, 1, func(_ *Worker, lo, hi int) { sum.Add(int64(hi - lo)) })
+		return w.Yield()
+	}
+	if ran, err := a.Here("count", count); !ran || err != nil || sum.Load() != 1000 {
+		t.Errorf("it ran: %v, %v, with %d of 1000", ran, err, sum.Load())
+	}
+	broken := new(PanicError)
+	if ran, err := a.Here("panic", func(*Worker) error { panic("no") }); !ran || !errors.As(err, &broken) || broken.Value != "no" {
+		t.Errorf("a panic gives %v, %v", ran, err)
+	}
+	var n atomic.Int64
+	var ended sync.WaitGroup
+	other := p.Account()
+	for range 3 { // all slots are taken, and somebody waits
+		ended.Add(1)
+		other.Start("spin", func(w *Worker) error { return spin(w, &n) }, func(error) { ended.Done() })
+	}
+	if ran, _ := a.Here("count", count); ran {
+		t.Error("it ran where others wait for a slot")
+	}
+	other.End()
+	ended.Wait()
+	a.End()
+	if ran, _ := a.Here("count", count); ran {
+		t.Error("it ran for an account that has ended")
+	}
+	if s := p.Stats(); s.Running != 0 || s.Tasks != 0 || s.Waiting != 0 || s.Panics != 1 || !p.Idle() {
+		t.Errorf("left are %+v", s)
+	}
+}

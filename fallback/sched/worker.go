@@ -16,6 +16,7 @@ type Worker struct {
 	since   time.Time     // when the account was charged last; guarded by Pool.mu
 	overdue bool          // others have a slot in place of this one's; guarded by Pool.mu
 	looked  time.Time     // when Yield looked for others last
+	here    bool          // it keeps its slot until it ends, see Account.Here
 }
 
 // stop is what Check panics with.
@@ -39,7 +40,7 @@ func (w *Worker) Yield() error {
 	if w.task.ctx.Err() != nil {
 		return ErrCancelled
 	}
-	if now := w.task.account.pool.now(); now.Sub(w.looked) >= slice {
+	if now := w.task.account.pool.now(); !w.here && now.Sub(w.looked) >= slice {
 		w.looked = now
 		w.share()
 	}
@@ -90,7 +91,7 @@ func (w *Worker) share() {
 
 // Rest gives the slot up while f waits for something.
 func (w *Worker) Rest(f func()) {
-	if w == nil {
+	if w == nil || w.here {
 		f()
 		return
 	}

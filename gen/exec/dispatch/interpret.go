@@ -59,14 +59,16 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		return nil
 	}
 	if cost = dp.measured(p, cost); cost > placement.InlineCost {
-		dp.cfg.Jobs.Start(q, w, hostjob.WorkKernel, slices.Concat(outs, temps), func(by *sched.Worker) error {
+		run := func(by *sched.Worker) error {
 			return sched.Caught(func() error { return timed(&took, func() error { return runSteps(by, steps) }) })
-		}, give)
-		overtaken := dp.cfg.Jobs.Overtaken(q)
-		if taken != 0 {
-			overtaken = func() {} // the device has no operand to begin with
 		}
-		dp.cfg.Kernels.Overtake(p, overtaken)
+		if ran, err := dp.atOnce(q, w, p, cost, run); err != nil {
+			return 0, err
+		} else if ran {
+			return 0, give()
+		}
+		dp.cfg.Jobs.Start(q, w, hostjob.WorkKernel, slices.Concat(outs, temps), run, give)
+		dp.overtake(q, p, taken == 0)
 		return queue.ForHost, nil
 	}
 	dp.cfg.Turns.Charge(int(cost) >> 12)
@@ -75,6 +77,24 @@ func (dp *Dispatcher[Q]) interpret(q Q, w *placement.Work, p *kernels.Plan) (wai
 		return 0, placement.Fault(err)
 	}
 	return 0, give()
+}
+
+// atOnce carries a plan out without a job, where it is short and nobody else computes. It reports whether it has.
+func (dp *Dispatcher[Q]) atOnce(q Q, w *placement.Work, p *kernels.Plan, cost float64, run func(*sched.Worker) error) (ran bool, err error) {
+	if !p.Contest.Short() || !dp.cfg.Jobs.Idle() {
+		return false, nil
+	}
+	dp.cfg.Turns.Charge(int(cost) >> 12)
+	return dp.cfg.Jobs.Here(q, w, hostjob.WorkKernel, run)
+}
+
+// overtake has the device end the job of a queue when it can carry out the plan sooner, unless it has no operand to begin with.
+func (dp *Dispatcher[Q]) overtake(q Q, p *kernels.Plan, begins bool) {
+	overtaken := func() {}
+	if begins {
+		overtaken = dp.cfg.Jobs.Overtaken(q)
+	}
+	dp.cfg.Kernels.Overtake(p, overtaken)
 }
 
 // spend counts what steps have cost for their kernels: their elementary operations, or the time where that is more. Where few

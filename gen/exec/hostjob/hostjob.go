@@ -82,6 +82,15 @@ const (
 // Idle reports whether nobody computes on the processors that sessions share, or waits for that.
 func (js *Jobs[Q]) Idle() bool { return js.cfg.Work.Idle() }
 
+// Here has f run at once, for the instruction at the front of a queue, on the goroutine of the Executor and on free processors
+// of those that sessions share, where it is known to be short. It reports false where it has not run, because others compute.
+func (js *Jobs[Q]) Here(q Q, w *placement.Work, what string, f func(*sched.Worker) error) (ran bool, err error) {
+	if ran, err = js.cfg.Account(q).Here(what, f); err != nil {
+		err = js.fault(w.From, err)
+	}
+	return ran, err
+}
+
 // Start has f run on the processors that sessions share, for the instruction at the front
 // of a queue. The queue waits, and meets the outcome in Collect when it goes on. What the
 // work reads and writes is held until it has ended. finish runs where f gives no error, on

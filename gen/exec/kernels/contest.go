@@ -140,6 +140,14 @@ func (c *Contest) Quick() (least time.Duration, ok bool) {
 	return least, c.runs[ByHost] > 0 && least <= quickly
 }
 
+// short is how long other sessions may wait for the work of one that is not handed over.
+const short = 500 * time.Microsecond
+
+// Short reports whether the host is known to take so little that the work is not worth handing over.
+func (c *Contest) Short() bool {
+	return c.runs[ByHost] > 0 && c.least[ByHost] <= short && c.least[ByHost] > 0
+}
+
 // time is how long a way takes: the host without handing over, where that is known, since there it has one goroutine alone; the
 // device with its part of the waiting.
 func (c *Contest) time(by Way) time.Duration {

@@ -175,3 +175,19 @@ func TestContestWithoutDevice(t *testing.T) {
 		}
 	}
 }
+
+// TestShort: work is not handed over where it is known to be short with all processors.
+func TestShort(t *testing.T) {
+	c := &Contest{}
+	if c.Short() {
+		t.Error("work that was not measured is short")
+	}
+	for _, x := range []struct {
+		took  time.Duration
+		short bool
+	}{{2 * time.Millisecond, false}, {400 * time.Microsecond, true}} {
+		if c.NoteHost(x.took, false); c.Short() != x.short {
+			t.Errorf("work of %v is short: %v", x.took, c.Short())
+		}
+	}
+}
