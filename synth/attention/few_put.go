@@ -67,7 +67,10 @@ func Stage(in *ops.Instr, puts []*ops.Instr, types []ops.Type, t *lowering.Targe
 func (f *fewJob) putOf(in, p *ops.Instr, n int, types []ops.Type) *put {
 	tensor, slice := types[n+fusion.UpdateOf], types[n+fusion.UpdateBy]
 	u, o := &put{slice: n + fusion.UpdateBy, size: f.depth}, &f.key
-	made := func(o *operand) bool { return in.Ins[o.Buffer.Ref.Index].ID == p.Outs[0].ID }
+	made := func(o *operand) bool {
+		i := o.Buffer.Ref.Index
+		return i < len(in.Ins) && in.Ins[i].Lit == nil && in.Ins[i].ID == p.Outs[0].ID
+	}
 	switch {
 	case made(&f.key) && !made(&f.value) && f.newKey == nil:
 		f.newKey = u

@@ -53,7 +53,7 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 			return c, false
 		}
 		own := !last && part.Contraction() != nil
-		if own && !sideBySide(part, &u.Stages[i+1], inside) {
+		if own && !ownResults(part, u.Stages[i+1:], inside) {
 			return c, false
 		}
 		for _, o := range part.Outs {
@@ -73,11 +73,18 @@ func chain(u *fusion.Fusion, types func(ops.ID) ops.Type, t *lowering.Target) (c
 	return c, ok && fits(c.Program, t)
 }
 
+// ownResults reports whether a workgroup of later stages needs of product v the results alone that it makes of them.
+func ownResults(v *fusion.Fusion, later []fusion.Fusion, types func(ops.ID) ops.Type) bool {
+	return len(v.Outs) == 1 && !slices.ContainsFunc(later, func(u fusion.Fusion) bool {
+		return slices.Contains(u.Ins, v.Outs[0].ID) && !sideBySide(v, &u, types)
+	})
+}
+
 // sideBySide reports whether fusion u of a product reads another product, v, as it is stored, and not in place of a vector or a
 // matrix: then a workgroup needs of v the results that it makes of u.
 func sideBySide(v, u *fusion.Fusion, types func(ops.ID) ops.Type) bool {
 	in := u.Contraction()
-	if in == nil || len(v.Outs) != 1 || slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return o.Lit == nil && o.ID == v.Outs[0].ID }) {
+	if in == nil || slices.ContainsFunc(in.Ins, func(o ops.Operand) bool { return o.Lit == nil && o.ID == v.Outs[0].ID }) {
 		return false
 	}
 	dag, err := fusion.NewDAG(u, types)
