@@ -106,34 +106,42 @@ func sameOrder(u *fusion.Fusion, types func(ops.ID) ops.Type) bool {
 	return in.Op != ops.Bitcast && len(in.Ins) == 1 && in.KeepsOrder(types(u.Ins[0]))
 }
 
-// stageOf is a stage with the numbers that its operands have in the whole fusion.
+// stageOf is a stage with the numbers that its operands have in the whole fusion, but for those that are in arrays, as are its
+// results, unless it is the last.
 func stageOf(u, part *fusion.Fusion, p *codegen.Program, held map[ops.ID]int, last bool) codegen.Stage {
 	q := *p
-	q.Buffers, q.Literals = slices.Clone(p.Buffers), slices.Clone(p.Literals)
 	s := codegen.Stage{Program: &q}
-	for i := range q.Buffers {
-		r, array := &q.Buffers[i].Ref, codegen.InMemory
+	for _, b := range p.Buffers {
+		array := codegen.InMemory
 		switch {
-		case r.Kind == lowering.Operand && r.Index < len(part.Ins):
-			id := part.Ins[r.Index]
-			if a, ok := held[id]; ok {
+		case b.Ref.Kind == lowering.Operand && b.Ref.Index < len(part.Ins):
+			if a, ok := held[part.Ins[b.Ref.Index]]; ok {
 				array = a
-			} else {
-				r.Index = slices.Index(u.Ins, id)
 			}
-		case r.Kind == lowering.Result && !last:
-			array = held[part.Outs[r.Index].ID]
+		case b.Ref.Kind == lowering.Result && !last:
+			array = held[part.Outs[b.Ref.Index].ID]
 		}
 		s.Held = append(s.Held, array)
 	}
+	q.Buffers, q.Literals = numbered(u, part, p, s.Held)
 	if q.Early != nil && s.Held[vectorMatrix] != codegen.InMemory {
 		q.Early, q.Halves = nil, nil // what it loads is not there
 	}
-	for i := range q.Literals {
-		l := &q.Literals[i]
-		l.Operand = len(u.Ins) + slices.Index(u.Lits, part.Lits[l.Operand-len(part.Ins)])
-	}
 	return s
+}
+
+// numbered gives the buffers and the literals of a program the numbers that they have in the whole fusion, but for buffers
+// that an array stands for.
+func numbered(u, part *fusion.Fusion, p *codegen.Program, held []int) ([]codegen.Buffer, []codegen.Literal) {
+	q := *p
+	q.Buffers = slices.Clone(p.Buffers)
+	for i := range q.Buffers {
+		if held[i] != codegen.InMemory {
+			q.Buffers[i].Ref = lowering.Ref{Kind: lowering.Temp}
+		}
+	}
+	n := within(u, part, &q, 0)
+	return n.Buffers, n.Literals
 }
 
 // checksWithin are the checks of a stage, with the numbers of operands and instructions in the whole fusion. known is

@@ -76,30 +76,19 @@ func (c *chained) attend(u *fusion.Fusion, n int, types func(ops.ID) ops.Type, t
 	return true
 }
 
-// numbered gives the buffers and the literals of a program the numbers that they have in the whole fusion, but for buffers
-// that a stage makes.
-func numbered(u, part *fusion.Fusion, p *codegen.Program, held []int) ([]codegen.Buffer, []codegen.Literal) {
-	for i := range p.Buffers {
-		if held[i] != codegen.InMemory {
-			p.Buffers[i].Ref = lowering.Ref{Kind: lowering.Temp}
-		}
-	}
-	q := within(u, part, p, 0)
-	return q.Buffers, q.Literals
-}
-
-// makers are stages whose results are in shared arrays, and which of them makes each array.
+// makers are stages whose results are in shared arrays: which array has a value, and which stage makes each array.
 type makers struct {
 	stages []fusion.Fusion
-	values []ops.ID // in the arrays
+	arrays map[ops.ID]int
 	of     []int
 }
 
 func makersOf(stages []fusion.Fusion) *makers {
-	m := &makers{stages: stages}
+	m := &makers{stages: stages, arrays: make(map[ops.ID]int)}
 	for i := range stages {
 		for _, o := range stages[i].Outs {
-			m.values, m.of = append(m.values, o.ID), append(m.of, i)
+			m.arrays[o.ID] = len(m.of)
+			m.of = append(m.of, i)
 		}
 	}
 	return m
@@ -107,10 +96,10 @@ func makersOf(stages []fusion.Fusion) *makers {
 
 // array is the number of the array that has an operand, or InMemory.
 func (m *makers) array(o ops.Operand) int {
-	if o.Lit != nil {
-		return codegen.InMemory
+	if a, made := m.arrays[o.ID]; made && o.Lit == nil {
+		return a
 	}
-	return slices.Index(m.values, o.ID)
+	return codegen.InMemory
 }
 
 // hold is the first program of an attention with the arrays that take the places of its buffers; places are the numbers of
@@ -173,9 +162,11 @@ func (m *makers) rowStages(u *fusion.Fusion, sizes []int, types func(ops.ID) ops
 	}
 	for i := range list {
 		r := &list[i]
-		if r.Stage, ok = m.rowStage(u, i, types, t); !ok {
+		p, checks := stageProgram(&m.stages[i], types, t)
+		if p == nil || len(checks) > 0 {
 			return nil, false
 		}
+		r.Stage = stageOf(u, &m.stages[i], p, m.arrays, false)
 		for _, a := range r.Held {
 			if a != codegen.InMemory && m.of[a] != i {
 				r.Level = max(r.Level, list[m.of[a]].Level+1)
@@ -183,30 +174,6 @@ func (m *makers) rowStages(u *fusion.Fusion, sizes []int, types func(ops.ID) ops
 		}
 	}
 	return list, true
-}
-
-// rowStage is the program of stage i; ok is false where no single program carries it out.
-func (m *makers) rowStage(u *fusion.Fusion, i int, types func(ops.ID) ops.Type, t *lowering.Target) (s codegen.Stage, ok bool) {
-	part := &m.stages[i]
-	p, checks := stageProgram(part, types, t)
-	if p == nil || len(checks) > 0 {
-		return s, false
-	}
-	q := *p
-	q.Buffers, q.Literals = slices.Clone(p.Buffers), slices.Clone(p.Literals)
-	for _, b := range q.Buffers {
-		array := codegen.InMemory
-		switch {
-		case b.Ref.Kind == lowering.Result:
-			array = m.array(ops.Operand{ID: part.Outs[b.Ref.Index].ID})
-		case b.Ref.Kind == lowering.Operand && b.Ref.Index < len(part.Ins):
-			array = m.array(ops.Operand{ID: part.Ins[b.Ref.Index]})
-		}
-		s.Held = append(s.Held, array)
-	}
-	q.Buffers, q.Literals = numbered(u, part, &q, s.Held)
-	s.Program = &q
-	return s, true
 }
 
 // rowOf tells which row of operand k an elementwise fusion reads for a row of its result; ok is false where it reads several.
