@@ -7,8 +7,9 @@ import (
 	"nxvk/ops/shard"
 )
 
-// Reductions of a level are joined into buckets, as in PyTorch's DistributedDataParallel (Li et al. 2020): each of them would
-// cost as much as a few hundred kilobytes.
+// Reductions are joined into buckets, as in PyTorch's DistributedDataParallel (Li et al. 2020): each of them would
+// cost as much as a few hundred kilobytes. Those that no other reduction needs, such as of gradients, are joined across levels. Those of a
+// level that others need, such as of the sums of a batch norm, are joined to each other alone: what follows waits for them.
 //
 // Two ranks do not have an all_reduce combine what is not little: each gathers the operands of both, and combines them where it reads
 // them, in the order of the group. As many bytes move, and all of it by queues that only copy. Kernels of an all_reduce would take turns with those of the
@@ -27,6 +28,8 @@ const (
 type writer struct {
 	*emitter
 	parts map[ops.ID][]ops.Instr // of buckets and gathered operands, that are yet to be taken: whoever takes one waits for these
+	late  map[int]bool           // reductions that no other one needs, by their place in the body
+	rest  buckets                // of these
 }
 
 // write writes an instruction behind the parts that it needs.
@@ -54,41 +57,62 @@ func (b *bucket) add(in ops.Instr) {
 	b.bytes += in.Outs[0].Type.Bytes()
 }
 
+// buckets join reductions of a kind.
+type buckets struct{ left, open map[string]*bucket }
+
+func newBuckets() buckets { return buckets{make(map[string]*bucket), make(map[string]*bucket)} }
+
+// expect notes a reduction that is to come, unless it stays alone.
+func (bs *buckets) expect(in ops.Instr) {
+	key := kindOf(&in)
+	if key == "" {
+		return
+	}
+	if bs.left[key] == nil {
+		bs.left[key] = &bucket{}
+	}
+	bs.left[key].add(in)
+}
+
+// add adds a reduction, and returns those that are to be written as one, if any.
+func (bs *buckets) add(in ops.Instr) []ops.Instr {
+	key := kindOf(&in)
+	if key == "" {
+		return []ops.Instr{in}
+	}
+	b, l := bs.open[key], bs.left[key]
+	if b == nil {
+		b = &bucket{}
+		bs.open[key] = b
+	}
+	b.add(in)
+	l.members = l.members[1:]
+	l.bytes -= in.Outs[0].Type.Bytes()
+	if len(l.members) > 0 && b.bytes < min(bucketBytes, max(lastBytes, l.bytes)) {
+		return nil
+	}
+	delete(bs.open, key)
+	return b.members
+}
+
 // level writes the instructions of a level, whose reductions nothing in it needs.
 func (w *writer) level(body []ops.Instr, order []int) {
-	left := make(map[string]*bucket) // reductions of a kind that may be joined, and are yet to be
+	now := newBuckets()
 	for _, i := range order {
-		if key := kindOf(&body[i]); key != "" {
-			if left[key] == nil {
-				left[key] = &bucket{}
-			}
-			left[key].add(body[i])
+		if !w.late[i] {
+			now.expect(body[i])
 		}
 	}
-	open := make(map[string]*bucket)
 	for _, i := range order {
 		in := body[i]
+		set := &now
+		if w.late[i] {
+			set = &w.rest
+		}
 		if in.Op != ops.AllReduce {
 			w.write(in)
-			continue
-		}
-		key := kindOf(&in)
-		if key == "" {
-			w.reduce([]ops.Instr{in})
-			continue
-		}
-		b := open[key]
-		if b == nil {
-			b = &bucket{}
-			open[key] = b
-		}
-		b.add(in)
-		l := left[key]
-		l.members = l.members[1:]
-		l.bytes -= in.Outs[0].Type.Bytes()
-		if len(l.members) == 0 || b.bytes >= min(bucketBytes, max(lastBytes, l.bytes)) {
-			w.reduce(b.members)
-			delete(open, key)
+		} else if list := set.add(in); len(list) > 0 {
+			w.reduce(list)
 		}
 	}
 }

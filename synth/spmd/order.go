@@ -50,14 +50,19 @@ func (e *emitter) overlap(r *ops.Region) {
 		return
 	}
 	begin := leads(r)
-	levels := levelsOf(r, begin.first)
+	levels, late := levelsOf(r, begin.first)
 	order := make([]int, len(r.Body))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return levels[a] - levels[b] })
 	e.body = nil
-	w := &writer{emitter: e, parts: make(map[ops.ID][]ops.Instr)}
+	w := &writer{emitter: e, parts: make(map[ops.ID][]ops.Instr), late: late, rest: newBuckets()}
+	for _, i := range order {
+		if late[i] {
+			w.rest.expect(r.Body[i])
+		}
+	}
 	for at := 0; at < len(order); {
 		end := at
 		for end < len(order) && levels[order[end]] == levels[order[at]] {
@@ -74,10 +79,10 @@ func (e *emitter) overlap(r *ops.Region) {
 	r.Body = e.body
 }
 
-// levelsOf finds the level at which each instruction is carried out.
-func levelsOf(r *ops.Region, first []bool) []int {
-	levels, made := make([]int, len(r.Body)), make(map[ops.ID]int)
-	last := 0
+// levelsOf finds the level at which each instruction is carried out, and the instructions among the first that no other of them needs.
+func levelsOf(r *ops.Region, first []bool) (levels []int, late map[int]bool) {
+	levels, late = make([]int, len(r.Body)), make(map[int]bool)
+	made, last := make(map[ops.ID]int), 0
 	for i := range r.Body {
 		in := &r.Body[i]
 		eachUse(in, func(id ops.ID) { levels[i] = max(levels[i], made[id]) })
@@ -93,13 +98,13 @@ func levelsOf(r *ops.Region, first []bool) []int {
 	needed := make(map[ops.ID]int) // at which level first
 	for i := len(r.Body) - 1; i >= 0; i-- {
 		in := &r.Body[i]
-		if !first[i] {
-			at := last + 1
-			for _, o := range in.Outs {
-				if n, ok := needed[o.ID]; ok {
-					at = min(at, n)
-				}
+		at := last + 1
+		for _, o := range in.Outs {
+			if n, ok := needed[o.ID]; ok {
+				at = min(at, n)
 			}
+		}
+		if late[i] = first[i] && at > last; !first[i] {
 			levels[i] = at
 		}
 		eachUse(in, func(id ops.ID) {
@@ -108,7 +113,7 @@ func levelsOf(r *ops.Region, first []bool) []int {
 			}
 		})
 	}
-	return levels
+	return levels, late
 }
 
 // gathered finds the gathers of little parameters that are in a level, such as of indices, and what moves the parameters for them alone.

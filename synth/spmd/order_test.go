@@ -162,6 +162,64 @@ func TestOverlapValues(t *testing.T) {
 	}
 }
 
+// centred is a program of so many levels: in each, the rows of what came before are moved by their sum, and a matrix gets a gradient of the result. Nothing
+// but the end of the program needs the gradients.
+func centred(rows, width, levels int) *ops.Region {
+	wide, tall := ops.Type{DType: ops.F32, Shape: ops.Shape{width, width}}, ops.Type{DType: ops.F32, Shape: ops.Shape{rows, width}}
+	r := &ops.Region{Params: []ops.Result{{ID: 1, Type: tall}}}
+	for k := range levels {
+		r.Params = append(r.Params, ops.Result{ID: ops.ID(k + 2), Type: wide})
+	}
+	last := ops.ID(levels + 1)
+	add := func(op ops.Op, t ops.Type, attrs [][]int, ins ...ops.Operand) ops.Operand {
+		last++
+		r.Body = append(r.Body, ops.Instr{Op: op, Ins: ins, Attrs: attrs, Outs: []ops.Result{{ID: last, Type: t}}})
+		return ops.Operand{ID: last}
+	}
+	h := ops.Operand{ID: 1}
+	for k := range levels {
+		h = add(ops.Subtract, tall, nil, h, add(ops.Sum, ops.Type{DType: ops.F32, Shape: ops.Shape{1, width}}, [][]int{{0}, {1}}, h))
+		r.Values = append(r.Values, add(ops.Subtract, wide, nil, ops.Operand{ID: ops.ID(k + 2)}, add(ops.Dot, wide, [][]int{{0}, {}, {0}, {}}, h, h)))
+	}
+	return r
+}
+
+// TestLateReductions: gradients are joined across levels, and not to the sums that the levels after them need.
+func TestLateReductions(t *testing.T) {
+	const levels, width = 8, 64
+	for _, ranks := range []int{2, 3} {
+		r := centred(12, width, levels)
+		got, err := Partition(r, share(r, ranks))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums, gradients := 0, 0
+		for i := range got.Region.Body {
+			in := &got.Region.Body[i]
+			if in.Op != ops.AllReduce && in.Op != ops.AllGather {
+				continue
+			}
+			if in.Outs[0].Type.Bytes() == 4*width {
+				sums++
+			} else {
+				gradients++
+			}
+		}
+		if sums != levels || gradients != 1 {
+			t.Errorf("%d ranks: %d sums and %d reductions of gradients, want %d and 1", ranks, sums, gradients, levels)
+		}
+	}
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 31))
+		r := centred(12, []int{1, 6, 12}[rng.IntN(3)], 1+rng.IntN(3))
+		var args []fallback.Value
+		for _, p := range r.Params {
+			args = append(args, fallback.Value{Type: p.Type, Data: draw.Whole(rng, p.Type)})
+		}
+		check(t, fmt.Sprint("centred ", seed), rng, r, args, false)
+	}
+}
+
 // TestGatheredEarly: little of the parameters is gathered at once; much of them, and what is computed, where it is written.
 func TestGatheredEarly(t *testing.T) {
 	little, much := ops.Type{DType: ops.S32, Shape: ops.Shape{100}}, ops.Type{DType: ops.F32, Shape: ops.Shape{1 << 20}}
