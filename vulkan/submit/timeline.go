@@ -39,7 +39,7 @@ func newTimeline(q *Scheduler, index int) (*timeline, error) {
 	if n := len(q.d.Raw.CopyQueues); index >= q.computing && n > 0 { // those that copy
 		t.queue = int(q.d.Raw.Queues) + (index-q.computing)%n
 	}
-	t.waiter.t, t.waiter.stopped.L = t, &t.waiter.mu
+	t.waiter.t, t.waiter.stopped.L, t.waiter.more.L = t, &t.waiter.mu, &t.waiter.mu
 	var r vk.Result
 	if t.semaphore, r = vk.CreateTimeline(q.d.VK); r != vk.Success {
 		return nil, fmt.Errorf("create a timeline: %w", r)

@@ -22,7 +22,8 @@ const spinFor = 200 * time.Microsecond
 const pollPause = time.Microsecond
 
 // waiter delivers notices when the batches of a timeline are complete. One goroutine serves a
-// timeline, and runs only while notices are pending.
+// timeline, from the first notice on: those who are told do much on its stack, which a new goroutine would have to grow
+// each time.
 type waiter struct {
 	t *timeline
 
@@ -32,6 +33,7 @@ type waiter struct {
 	running  bool
 	extra    int // goroutines that serve one notice
 	closed   bool
+	more     sync.Cond // a notice has come, or closed
 	stopped  sync.Cond // a goroutine has ended
 }
 
@@ -153,13 +155,19 @@ func (w *waiter) add(n notice) {
 	if !w.running {
 		w.running = true
 		go w.run()
+		return
 	}
+	w.more.Signal()
 }
 
-// run serves notices until there are none.
+// run serves notices until the waiter closes.
 func (w *waiter) run() {
 	for {
 		w.mu.Lock()
+		for len(w.pending) == 0 && !w.closed {
+			w.awaiting = 0
+			w.more.Wait()
+		}
 		if len(w.pending) == 0 {
 			w.running = false
 			w.stopped.Broadcast()
@@ -247,6 +255,7 @@ func (w *waiter) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
+	w.more.Broadcast()
 	for w.running || w.extra > 0 {
 		w.stopped.Wait()
 	}
