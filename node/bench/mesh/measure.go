@@ -33,7 +33,7 @@ type Config struct {
 
 // Row is a measurement.
 type Row struct {
-	What    string  `json:"what"`    // copy, copies both ways, all_reduce, step; of a bus down, up, both, relay
+	What    string  `json:"what"`    // copy, copies both ways, all_reduce, in a row, step; of a bus down, up, both, relay
 	Devices []int   `json:"devices"` // by their place in the configuration
 	Bytes   int     `json:"bytes,omitempty"`
 	Micros  float64 `json:"micros"`          // a round, the mean
@@ -52,8 +52,9 @@ type report struct {
 	width int // of the first column
 }
 
-// Measure measures copies between the first two devices, all_reduce on the first two, three and so on, and a step of
-// training of a network of two layers on one device and on several, with its gradients summed by all_reduce.
+// Measure measures copies between the first two devices, all_reduce on the first two, three and so on, one that is waited for
+// and one of a program that has many in a row, and a step of training of a network of two layers on one device and on several, with its gradients
+// summed by all_reduce.
 func Measure(ctx context.Context, out io.Writer, c Config) error {
 	if len(c.Devices) < 2 {
 		return fmt.Errorf("a mesh has two devices or more; there is %d: name one device more than once to try", len(c.Devices))
@@ -79,6 +80,13 @@ func Measure(ctx context.Context, out io.Writer, c Config) error {
 	for n := 2; n <= len(sides) && c.wants("all_reduce"); n++ {
 		for bytes := c.Least; bytes <= c.Most; bytes *= 4 {
 			if err := sides[:n].reduce(ctx, r, bytes, c.Time); err != nil {
+				return err
+			}
+		}
+	}
+	for n := 2; n <= len(sides) && c.wants("in a row"); n++ {
+		for bytes := c.Least; bytes <= min(c.Most, mostInRow); bytes *= 4 {
+			if err := sides[:n].inRow(ctx, r, bytes, c.Time); err != nil {
 				return err
 			}
 		}
@@ -178,6 +186,41 @@ func (all Sides) copies(ctx context.Context, r *report, bytes int, least time.Du
 		}
 	}
 	return nil
+}
+
+const (
+	rowLength = 64      // of a program whose time is that of its all_reduces
+	mostInRow = 1 << 20 // bytes of their operands
+)
+
+// row is the program of all_reduces, each of half of what the one before gives.
+func row(t ops.Type, ranks int) *ops.Region {
+	g := &graph{}
+	x := g.param(t)
+	for range rowLength {
+		x = g.add(ops.Multiply, t, nil, g.add(ops.AllReduce, t, [][]int{ops.AllAxes(ranks), {0}}, x), number(1/float32(ranks)))
+	}
+	g.region.Values = []ops.Operand{x}
+	return &g.region
+}
+
+// inRow measures an all_reduce of f32 in the middle of a program, with a kernel that takes the result.
+func (all Sides) inRow(ctx context.Context, r *report, bytes int, least time.Duration) error {
+	n, t := len(all), matrix(1, bytes/4)
+	key, program := fmt.Sprint("row ", n, " ", bytes), row(t, n)
+	if err := all.each(func(i int, s *Side) error { return errors.Join(s.join(key, i, n), s.prepare(key, program)) }); err != nil {
+		return err
+	}
+	counts := make([]uint64, n)
+	rounds, micros, err := all.rounds(ctx, least, func(i int, s *Side) error {
+		counts[i]++
+		return s.run(key, program, []ops.Type{t}, counts[i])
+	})
+	if err != nil {
+		return err
+	}
+	err = r.add(Row{What: "in a row", Devices: ops.AllAxes(n), Bytes: bytes, Micros: micros / rowLength, Rounds: rounds})
+	return errors.Join(err, all.each(func(_ int, s *Side) error { return s.forget(program) }))
 }
 
 // reduce measures all_reduce of f32. Of n devices, each has to read 2(n - 1)/n times its operand of the others.

@@ -26,13 +26,13 @@ func TestMeasure(t *testing.T) {
 		}
 		seen[r.What]++
 	}
-	for what, n := range map[string]int{"copy": 5, "copy both ways": 5, "all_reduce": 10, "step": 3} {
+	for what, n := range map[string]int{"copy": 5, "copy both ways": 5, "all_reduce": 10, "in a row": 10, "step": 3} {
 		if seen[what] != n {
 			t.Errorf("%d rows of %s, want %d", seen[what], what, n)
 		}
 	}
 	out.Reset()
-	if c.JSON = false; Measure(context.Background(), &out, c) != nil || strings.Count(out.String(), "\n") != 3+1+23 {
+	if c.JSON = false; Measure(context.Background(), &out, c) != nil || strings.Count(out.String(), "\n") != 3+1+33 {
 		t.Errorf("the table:\n%s", out.String())
 	}
 }

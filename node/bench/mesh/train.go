@@ -82,7 +82,7 @@ func (all Sides) train(ctx context.Context, r *report, c Config) error {
 		counts := make([]uint64, n) // of the runs of each rank, which are their rounds
 		rounds, micros, err := some.rounds(ctx, c.Time, func(i int, s *Side) error {
 			counts[i]++
-			return s.run(key, program, counts[i])
+			return s.run(key, program, []ops.Type{program.Params[2].Type, program.Params[3].Type}, counts[i])
 		})
 		if err != nil {
 			return err
@@ -122,21 +122,24 @@ func (s *Side) prepare(key string, p *ops.Region) error {
 	})
 }
 
-// run runs a program and waits until the device has computed its values.
-func (s *Side) run(key string, p *ops.Region, round uint64) error {
+// run runs a program with results of some types, and waits until the device has computed them.
+func (s *Side) run(key string, p *ops.Region, results []ops.Type, round uint64) error {
 	return s.await(func(done func(error)) {
 		_, ins := params(p)
-		weights := p.Params[2].Type
-		outs := []ops.Result{{ID: 3000, Type: weights}, {ID: 3001, Type: weights}}
+		var outs []ops.Result
+		var ids []int
+		for i, t := range results {
+			outs, ids = append(outs, ops.Result{ID: ops.ID(3000 + i), Type: t}), append(ids, 3000+i)
+		}
 		s.exec.Stream(s.queue, []wire.Instr{{Name: "run", Instr: ops.Instr{Op: ops.Run, Ins: ins, Outs: outs},
 			Defines: wire.Defines{Key: key, Round: round}}})
-		s.exec.Describe(s.queue, 3001, func(_ ops.Type, err error) {
+		s.exec.Describe(s.queue, outs[len(outs)-1].ID, func(_ ops.Type, err error) {
 			if err != nil {
 				done(err)
 				return
 			}
 			s.settle(3000, func(err error) {
-				s.stream(ops.Instr{Op: ops.Free, Attrs: [][]int{{3000, 3001}}}, nil)
+				s.stream(ops.Instr{Op: ops.Free, Attrs: [][]int{ids}}, nil)
 				done(err)
 			})
 		})
