@@ -1,5 +1,5 @@
 // Package shaders has the kernels that are written by hand in GLSL, and their SPIR-V: attention, tiled
-// matrix products, and convolutions as products of gathered patches (implicit GEMM). Package
+// matrix products, convolutions as products of gathered patches (implicit GEMM), and a rank's part in a small collective. Package
 // synth makes all other kernels from the expressions of the op table.
 //
 // `make shaders` compiles the SPIR-V, which is committed and embedded, so building the program
@@ -7,7 +7,7 @@
 // fails if a binary is older than its source.
 //
 // The package does not know how its kernels are used: synth/gemm chooses the kernel, the sizes
-// of tiles and the parameters. Each .comp file says what it computes; start with
+// of tiles and the parameters, gen/exec/exchange those of relay.comp. Each .comp file says what it computes; start with
 // lib/tile.glsl.
 package shaders
 

@@ -96,6 +96,9 @@ func Variants() []Variant {
 				Defines: []string{e.define, "ADDRESSES"}})
 		}
 	}
+	for _, m := range modes {
+		all = append(all, Variant{Name: "relay." + m.suffix, Source: "relay.comp", Defines: []string{m.define}})
+	}
 	return append(all, matrixVariants()...)
 }
 

@@ -109,6 +109,10 @@ func (d *Device) CachedPipeline(name string, code []uint32, l Layout) (*Pipeline
 // half a file.
 func (d *Device) SaveCache() error { return d.compiler.Save() }
 
+// Apart reports whether the streams that Siblings returns have queues of their own: what a kernel of another stream waits for may come by
+// them.
+func (d *Device) Apart() bool { return d.queue.Apart() }
+
 // Trim returns free memory to the driver, except memory that running work uses. It returns how
 // many bytes that was.
 func (d *Device) Trim() uint64 { return d.mem.Trim() }

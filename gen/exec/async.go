@@ -207,6 +207,7 @@ func (q *Queue) end() {
 	if q.place != nil {
 		q.place.Leave(errSessionEnded)
 	}
+	q.closePort()
 	q.asyncs, q.pending, q.makers, q.awaited = nil, nil, nil, nil
 }
 

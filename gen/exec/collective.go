@@ -40,6 +40,8 @@ type collective struct {
 	sending bool
 	met     bool // all ranks have entered
 	told    bool // the other ranks know err
+
+	check *store.Check // of the result that a kernel has got; nil where none has
 }
 
 // JoinMesh gives a session a rank of a mesh, in place of the one that it had. done is called when everything
@@ -70,7 +72,9 @@ func (sh *sharing) join(q *Queue, o wire.Mesh) error {
 		q.place.Leave(fmt.Errorf("its session has joined another mesh"))
 	}
 	var err error
-	q.place, err = sh.cfg.Meshes.Join(o.ID, o.Rank, o.Size, o.Nodes, sh.cfg.Tell)
+	if q.place, err = sh.cfg.Meshes.Join(o.ID, o.Rank, o.Size, o.Nodes, sh.cfg.Tell); err == nil {
+		sh.openPort(q)
+	}
 	return err
 }
 
@@ -166,7 +170,8 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 		if wait, x.err = x.bring(q); wait != 0 {
 			return wait
 		}
-		x.goesOn = x.run != nil && x.sharing.exchanges && x.arg.Dev != nil && x.arg.Host == nil
+		own := x.sharing.exchanges || x.owner.home().port != nil // the device gets the result without the host
+		x.goesOn = x.run != nil && own && x.arg.Dev != nil && x.arg.Host == nil
 		if x.err == nil {
 			wait, x.err = x.take(q)
 		}
@@ -217,8 +222,7 @@ func (x *collective) enter() {
 	v := store.Value{Type: x.typ, Mem: x.arg}
 	x.sender = x.sharing.newSender(v)
 	if sh := x.sharing; x.onDevice() {
-		x.rank = exchange.NewRank(exchange.Config{Device: sh.dev, Feeds: sh.feeds, Kernels: sh.kernels, Post: sh.cfg.Post, Error: sh.feeds.Error},
-			&x.in.Instr, x.typ, x.arg.Dev, x.mem.Dev)
+		x.rank = exchange.NewRank(sh.exchanger(), &x.in.Instr, x.typ, x.arg.Dev, x.mem.Dev)
 	}
 	x.entry = x.round.Enter(x.seq, &x.in.Instr, x.typ, x, nil)
 }

@@ -64,6 +64,7 @@ type Counters struct {
 	LeapfrogSteps uint64 // steps that chains of the sampler have had the device take
 	Imported      uint64 // bytes, from other devices of the node
 	Exchanged     uint64 // bytes that collectives have read and written in memory that devices share
+	Relayed       uint64 // collectives whose operand a kernel has passed on
 
 	dispatch.Counts // of where instructions are executed
 	feed.Counters   // of what is given to the device

@@ -118,7 +118,7 @@ func connect(e *Executor) {
 	e.recorder = &recorder{core: c, queues: s, runs: e.interpreter, dispatcher: e.dispatcher,
 		signatures: trace.NewSignatures(e.dispatcher.Plan), traces: trace.NewCache(e.specializer, e.kernels)}
 	e.sharing = &sharing{core: c, queues: s, kernels: e.kernels, memory: e.memory, transfers: e.transfers, dispatcher: e.dispatcher,
-		flush: e.recorder.flushTrace, senders: make(map[*devcopy.Sender]bool), slots: devcopy.NewSlots(), exchanges: exchanges(c.dev)}
+		flush: e.recorder.flushTrace, senders: make(map[*devcopy.Sender]bool), slots: devcopy.NewSlots(), exchanges: exchanges(c.dev), relays: relays(c.dev)}
 	e.evaluator.interpreter, e.evaluator.sharing = e.interpreter, e.sharing
 	c.late = e.interpreter.stopLate
 	s.recorder, s.execute, s.cancel, s.retryShared = e.recorder, e.evaluator.execute, e.interpreter.cancel, e.sharing.retryShared

@@ -76,7 +76,7 @@ func newFleet(t *testing.T, kinds ...string) *fleet {
 		var d *vulkan.Device
 		if kind != "host" {
 			fault := vulkan.Fault{Unmapped: kind == "GPU", Uncached: kind == "GPU", Hold: f.held.Load}
-			if kind == "GPU" {
+			if kind != "device" { // mapped is a GPU all of whose memory the host sees
 				fault.CopyQueues = 2
 			}
 			d = harness.DeviceInTurn(t, devices, vulkan.Options{Fault: fault})

@@ -74,6 +74,7 @@ type Queue struct {
 	awaited  map[ops.ID][]*export // those of them that async runs will make
 	incoming *arrival             // the import from another device, or the collective, at the front
 	place    *mesh.Place          // of the session in a mesh; nil where it is in none
+	port     *port                // of the session, for collectives of few bytes; nil where the device has none
 }
 
 // sessionOf is the session of a queue, for members that know no queue.

@@ -39,6 +39,7 @@ type sharing struct {
 
 	exchanges bool           // values and collectives go over memory that devices share: not those of a processor, whose memory the host has
 	slots     *devcopy.Slots // that memory, for values that other devices import
+	relays    bool           // kernels of the device may wait for other devices
 }
 
 // retryShared serves the queues that wait for another session, and looks again for values that no instruction

@@ -59,6 +59,9 @@ func (q *Scheduler) apart(f *Flow) *timeline {
 	return nil
 }
 
+// Apart reports whether flows that NewAsideFlow returns have a queue of their own.
+func (q *Scheduler) Apart() bool { return q.aside != nil }
+
 // NewCopyFlow returns a flow without work, for batches that only copy, on one of the queues for that. It takes no
 // turns with flows that compute.
 func (q *Scheduler) NewCopyFlow(queue int) *Flow {

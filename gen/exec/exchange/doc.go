@@ -11,5 +11,8 @@
 // three submissions, which touch different bytes. So the device reads and writes over its bus at the same time, and beside
 // the kernels of others.
 //
+// A Port is the part of a device in a collective of few bytes: a kernel that waits for the others, with the host between them
+// (package mesh/relay).
+//
 // The package refuses to know sessions and queues, and what other ranks do. Start reading at Rank.Open.
 package exchange

@@ -49,6 +49,7 @@ type Feed struct {
 	cost      float64   // seconds of device time since the last submission
 	inFlight  int       // submissions that have not completed
 	until     time.Time // the device has work of the feed until then, by its costs
+	latest    time.Time // when work of the feed was last submitted, or seen to end
 	count     int       // dispatches so far
 	seen      int       // of these when Listen was called
 	throttled []func()  // who waits for the device to catch up
@@ -127,6 +128,18 @@ func (f *Feed) deep() bool {
 
 // Idle reports whether nothing is recorded, and the device has nothing of the feed.
 func (f *Feed) Idle() bool { return f.recorded == 0 && f.inFlight == 0 }
+
+// Reach returns when the device is expected to have done all that has been recorded.
+func (f *Feed) Reach() time.Time {
+	at := time.Now()
+	if f.inFlight > 0 && f.until.After(at) {
+		at = f.until
+	}
+	return at.Add(time.Duration(f.cost * float64(time.Second)))
+}
+
+// Quiet reports whether the device has had no work of the feed for some time.
+func (f *Feed) Quiet(d time.Duration) bool { return f.Idle() && time.Since(f.latest) >= d }
 
 // Throttle has a function called when the device has caught up.
 func (f *Feed) Throttle(resume func()) { f.throttled = append(f.throttled, resume) }

@@ -48,8 +48,9 @@ func (f *Feed) send() (ticket vulkan.Ticket, sent bool, err error) {
 		fs.cfg.Counters.Submits++
 		fs.inFlight++
 		f.inFlight++
-		fs.departed[ticket] = time.Now()
-		f.progress.submit(ticket, dispatches, cost, time.Now())
+		f.latest = time.Now()
+		fs.departed[ticket] = f.latest
+		f.progress.submit(ticket, dispatches, cost, f.latest)
 		f.observe(ticket)
 		f.Guard()
 	}
@@ -86,7 +87,8 @@ func (f *Feed) completed(ticket vulkan.Ticket) {
 	if f.inFlight--; f.inFlight == 0 {
 		f.until = time.Time{} // whatever the estimates say
 	}
-	f.progress.complete(ticket, time.Now())
+	f.latest = time.Now()
+	f.progress.complete(ticket, f.latest)
 	f.Guard()
 	f.Bound()
 	waiting := f.throttled

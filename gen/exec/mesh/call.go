@@ -2,8 +2,10 @@ package mesh
 
 import (
 	"slices"
+	"time"
 
 	"nxvk/gen/exec/devcopy"
+	"nxvk/gen/exec/mesh/relay"
 	"nxvk/gen/wire"
 	"nxvk/ops"
 	"nxvk/ops/shard"
@@ -24,6 +26,7 @@ type call struct {
 	here     int                     // ranks of this node
 	far      *far                    // the part of other nodes; nil where all ranks are of this one
 	exchange *exchange               // what it is where the devices share memory; nil where the host passes chunks on
+	relayed  *relayed                // what it is where kernels pass their operands on; else nil
 	chunks   map[int][]devcopy.Chunk // of a reduction, by offset, then in the order of the group; nil Bytes have not come
 }
 
@@ -40,6 +43,12 @@ type member struct {
 	party  Party
 	device Device // nil where its operand or result is on the host
 	ahead  bool   // it wants to know when all ranks have entered
+	sent   bool   // it has sent its operand before that
+
+	kernel  Kernel      // nil where no kernel of its device passes the operand on
+	port    *relay.Port // by which it would
+	reach   time.Time   // when the device is expected to come to it
+	mayWait bool        // nobody else needs the device
 }
 
 // Entry is the part of a rank in a collective.
@@ -117,6 +126,9 @@ func (c *call) fail(err error, after *actions) {
 	if c.exchange != nil {
 		c.exchange.abort(after)
 	}
+	if c.relayed != nil {
+		c.relayed.abort(after)
+	}
 }
 
 // tell has the Executor of a rank run f, or gone where it has ended, in the order of the calls.
@@ -129,6 +141,9 @@ func (m member) tell(after *actions, f, gone func()) {
 func (c *call) begin(after *actions) {
 	c.last = c.parties[len(c.parties)-1].at
 	slices.SortFunc(c.parties, func(a, b member) int { return a.at - b.at })
+	if c.relay(after) {
+		return
+	}
 	c.met(after)
 	if c.exchange = c.share(); c.exchange == nil {
 		c.send(after)
@@ -156,8 +171,8 @@ func (c *call) chunkBytes() int {
 	return devcopy.ChunkBytes
 }
 
-// early reports whether ranks send their operands before the others have entered: small ones, of ranks of this node. By
-// the time that the last one enters, they are there.
+// early reports whether ranks send their operands before the others have entered: small ones, of ranks of this node, unless
+// a kernel may do that. By the time that the last one enters, they are there.
 func (c *call) early() bool { return c.far == nil && c.t.Bytes() <= shard.HostBytes }
 
 // send has the ranks send their operands, but for those that have done so early.
@@ -170,10 +185,10 @@ func (c *call) send(after *actions) {
 	c.came = nil
 	for _, m := range c.parties {
 		switch {
+		case m.sent:
+			continue
 		case early && m.at == c.last: // this is its goroutine
 			after.add(func() { c.sendOperand(m) })
-			continue
-		case early:
 			continue
 		}
 		m.tell(after, func() { c.sendOperand(m) }, func() {

@@ -7,6 +7,9 @@
 // chunks (package devcopy). The chunks go on to the ranks that need them, those of a reduction once they have
 // been combined, in the order of the group. So the same mesh gives the same bits.
 //
+// Two kinds of collectives take another way. Large operands in memory of devices go over memory that these share (package
+// mesh/schedule), and small ones of programs from kernel to kernel, with the host between them (package mesh/relay).
+//
 // A collective succeeds for all of its ranks or has an error that names a rank: one that asks for something
 // else, one whose operand is an error, one whose round ends without it, one that leaves the mesh.
 //

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"nxvk/fallback/sched"
+	"nxvk/gen/exec/mesh/relay"
 	"nxvk/gen/exec/mesh/schedule"
 	"nxvk/gen/wire"
 	"nxvk/ops"
@@ -23,7 +24,11 @@ type Meshes struct {
 	peers Peers           // nil where meshes are of this node alone
 	over  map[string]bool // ids of meshes of several nodes that have ended here, at most maxEarly
 	early early           // notices of meshes that no session of this node has joined yet
+	relay relay.Relay     // of collectives whose operands kernels pass on
 }
+
+// Relay is what answers the kernels that pass operands on.
+func (ms *Meshes) Relay() *relay.Relay { return &ms.relay }
 
 // NewMeshes returns an empty list.
 func NewMeshes(work *sched.Pool) *Meshes {
@@ -40,6 +45,7 @@ type mesh struct {
 	rounds  map[roundKey]*meeting
 	order   []roundKey         // of rounds, oldest first
 	windows map[string]*window // by group
+	relayed []*relayed         // not settled
 }
 
 // Place is a session in a mesh.
@@ -118,6 +124,7 @@ func (p *Place) Leave(cause error) {
 		m.lose(p.rank, err, &after)
 		m.tellAll(Notice{Event: Left, Rank: p.rank, Err: err}, &after)
 		m.closeWindows(p.rank, err, &after)
+		m.leaveRelayed(p, err, &after)
 		m.forget()
 	}
 	m.all.mu.Unlock()

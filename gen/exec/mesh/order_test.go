@@ -29,6 +29,7 @@ func (o *orderly) Met()                                 {}
 func (o *orderly) Take(devcopy.Chunk)                   {}
 func (o *orderly) Fail(err error)                       { o.ended <- err }
 func (o *orderly) Device() Device                       { return o }
+func (o *orderly) Kernel() Kernel                       { return nil }
 func (o *orderly) Kind() string                         { return "orderly" }
 
 func (o *orderly) Open(_ *vulkan.HostMemory, have *vulkan.Buffer, s *schedule.Schedule, at int, ready func(*vulkan.Buffer, error)) {

@@ -40,6 +40,7 @@ type Party interface {
 	Take(devcopy.Chunk)                                 // of the result
 	Fail(error)                                         // ends the collective; the first error counts
 	Device() Device                                     // nil where the operand or the result is on the host
+	Kernel() Kernel                                     // nil where no kernel of the device passes the operand on
 }
 
 // Begin begins a round: one with a number that the other ranks use, too, or the next one without.
@@ -141,6 +142,9 @@ func (mt *meeting) enter(p *Place, seq int, in *ops.Instr, t ops.Type, party Par
 		err = mt.refusal(c, p.rank, in, t)
 	}
 	m := member{place: p, at: at, party: party, device: party.Device(), ahead: party.Ahead()}
+	if m.kernel = party.Kernel(); m.kernel != nil {
+		m.port, m.reach, m.mayWait = m.kernel.Port(), m.kernel.Reach(), m.kernel.MayWait()
+	}
 	c.parties = append(c.parties, m)
 	switch {
 	case c.failed != nil:
@@ -151,7 +155,8 @@ func (mt *meeting) enter(p *Place, seq int, in *ops.Instr, t ops.Type, party Par
 		}
 		c.fail(err, after)
 	case len(c.parties) < c.here:
-		if c.early() { // this is the goroutine of the rank
+		if c.early() && m.kernel == nil { // this is the goroutine of the rank
+			c.parties[len(c.parties)-1].sent = true
 			after.add(func() { c.sendOperand(m) })
 		}
 	case c.far != nil:

@@ -57,6 +57,7 @@ var metricRows = []struct {
 	{"uploaded_bytes_total", "Bytes of uploaded tensors.", true, func(s *Snapshot) float64 { return float64(s.Counters.Uploaded) }},
 	{"imported_bytes_total", "Bytes of values imported from other devices of the node.", true, func(s *Snapshot) float64 { return float64(s.Counters.Imported) }},
 	{"exchanged_bytes_total", "Bytes that collectives have read and written in memory that the devices of the node share.", true, func(s *Snapshot) float64 { return float64(s.Counters.Exchanged) }},
+	{"relayed_total", "Collectives of programs whose operand a kernel has passed on to the host while it ran.", true, func(s *Snapshot) float64 { return float64(s.Counters.Relayed) }},
 	{"downloaded_bytes_total", "Bytes read back from the device.", true, func(s *Snapshot) float64 { return float64(s.Counters.Downloaded) }},
 	{"device_busy_seconds", "Time that the device server has spent on its current message; 0 without one.", false, func(s *Snapshot) float64 { return s.Busy.Seconds() }},
 	{"device_submission_seconds", "Age of the oldest submission that has not completed; 0 without one.", false, func(s *Snapshot) float64 { return since(s.Oldest).Seconds() }},
