@@ -18,7 +18,7 @@ type Flow struct {
 	timeline *timeline     // of the latest batch
 	issued   *Submission   // the latest that the device has
 	last     *Submission   // the latest of all
-	inFlight int           // batches that the device has, not seen complete
+	inFlight int           // batches that the device has, not seen complete, and the one that it is being given
 	seconds  float64       // expected of these
 	copies   int           // on which of the queues that copy its batches are, from 1 on; 0: they compute
 	parked   bool          // it has batches, the next of which waits for a promise, and no part in the turns

@@ -10,6 +10,7 @@ package submit
 type account struct {
 	weight float64 // its share relative to others
 	tag    float64 // seconds of the device, divided by weight
+	active bool    // it is in the clock
 }
 
 // virtualClock is the virtual time of all flows: the smallest tag of those that are active.
@@ -18,8 +19,12 @@ type virtualClock struct {
 	active []*account // flows with work that waits or runs
 }
 
-// activate notes that a flow has work.
+// activate notes that a flow has work, unless that is known.
 func (c *virtualClock) activate(a *account) {
+	if a.active {
+		return
+	}
+	a.active = true
 	a.tag = max(a.tag, c.time())
 	c.active = append(c.active, a)
 }
@@ -32,6 +37,7 @@ func (c *virtualClock) shared(a *account) bool {
 // deactivate notes that a flow has no more work.
 func (c *virtualClock) deactivate(a *account) {
 	c.time()
+	a.active = false
 	for i, b := range c.active {
 		if a == b {
 			last := len(c.active) - 1

@@ -42,6 +42,7 @@ func (q *Scheduler) issue(f *Flow, t *timeline) error {
 	f.charge(b.seconds)
 	after := b.Submission.waitPoints(t)
 	f.timeline = t
+	f.inFlight++ // it has work meanwhile, whatever comes and ends
 	value := t.submitted + 1
 	q.carried = b.Submission
 	q.mu.Unlock()
@@ -51,6 +52,7 @@ func (q *Scheduler) issue(f *Flow, t *timeline) error {
 	q.mu.Lock()
 	q.carried = nil
 	if err != nil {
+		f.inFlight--
 		q.discard(&b, err)
 		q.deactivate(f)
 		return err
@@ -64,7 +66,7 @@ func (q *Scheduler) issued(b *Batch, t *timeline, r running) {
 	f, s := b.Submission.Flow, b.Submission
 	t.submitted = r.value
 	t.seconds += b.seconds
-	f.issued, f.inFlight, f.seconds = s, f.inFlight+1, f.seconds+b.seconds
+	f.issued, f.seconds = s, f.seconds+b.seconds
 	q.inUse++
 	r.at = time.Now()
 	r.waited = r.at.Sub(b.at)

@@ -190,9 +190,7 @@ func (q *Scheduler) activate(f *Flow, now time.Time) {
 
 // takePart has a flow take part in the turns that has batches.
 func (q *Scheduler) takePart(f *Flow, now time.Time) {
-	if f.inFlight == 0 {
-		q.clock.activate(&f.account)
-	}
+	q.clock.activate(&f.account)
 	if len(q.clock.active) > 1 {
 		q.shared.Store(now.UnixNano())
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -268,4 +269,41 @@ func TestWaitingBatchesAreCut(t *testing.T) {
 		t.Errorf("beside others, the second batch is %d pieces", n)
 	}
 	f.pending, q.backlog = nil, nil
+}
+
+// TestTurnsEnd has flows submit while others, and they themselves, are being submitted to the device: when all is complete, none of
+// them takes part in the turns, so a flow that comes is alone.
+func TestTurnsEnd(t *testing.T) {
+	q, _ := openTest(t, logical.Options{})
+	for round := range 20 {
+		var wait sync.WaitGroup
+		for range 3 {
+			f := NewFlow()
+			wait.Go(func() {
+				var last *Submission
+				for i := range 40 {
+					l := q.Lists()
+					for range 1 + i%3*smallBatch { // some are submitted by a goroutine of their own
+						l.Cmds = append(l.Cmds, vk.Cmd{Op: vk.OpHostBarrier})
+					}
+					last = New(f)
+					if err := q.Submit(Batch{Submission: last, Lists: l}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				if err := q.Wait(t.Context(), last); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		q.mu.Lock()
+		q.reap()
+		n := len(q.clock.active)
+		q.mu.Unlock()
+		if n != 0 {
+			t.Fatalf("round %d: %d flows take part in the turns, and none has work", round, n)
+		}
+	}
 }
