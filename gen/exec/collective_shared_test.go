@@ -65,13 +65,7 @@ func TestShared(t *testing.T) {
 					t.Errorf("no %v was exchanged over shared memory: %v", op, used)
 				}
 			}
-			f.idle()
-			for rank, q := range f.qs {
-				if n := q.Session.Bytes(); n != 0 || len(q.asyncs) != 0 {
-					t.Errorf("rank %d: %d bytes, %d async runs are left", rank, n, len(q.asyncs))
-				}
-				f.rigs[rank].exec.End(q.Session)
-			}
+			f.endEmpty()
 			for _, r := range f.rigs {
 				r.Until(func() bool { return r.exec.core.dev.Stats().Buffers == 0 })
 			}

@@ -32,13 +32,7 @@ func TestCollectives(t *testing.T) {
 			c := drawCollective(rng, len(f.rigs), size)
 			f.carryOut(rng, i, &c)
 		}
-		f.idle()
-		for rank, q := range f.qs {
-			if n := q.Session.Bytes(); n != 0 || len(q.asyncs) != 0 {
-				t.Errorf("rank %d: %d bytes, %d async runs are left", rank, n, len(q.asyncs))
-			}
-			f.rigs[rank].exec.End(q.Session)
-		}
+		f.endEmpty()
 		for node, meshes := range f.meshes {
 			if n := meshes.Count(); n != 0 {
 				t.Errorf("node %s: %d meshes are left", node, n)

@@ -131,6 +131,18 @@ func (f *fleet) tensor(rank int, id ops.ID, t ops.Type, data []byte) {
 	f.rigs[rank].Do(f.qs[rank], ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: data}})
 }
 
+// endEmpty ends the sessions once nothing is on its way: they have no values and no async runs.
+func (f *fleet) endEmpty() {
+	f.Helper()
+	f.idle()
+	for rank, q := range f.qs {
+		if n := q.Session.Bytes(); n != 0 || len(q.asyncs) != 0 {
+			f.Errorf("rank %d: %d bytes, %d async runs are left", rank, n, len(q.asyncs))
+		}
+		f.rigs[rank].exec.End(q.Session)
+	}
+}
+
 // idle waits until nothing is on its way.
 func (f *fleet) idle() {
 	f.Helper()

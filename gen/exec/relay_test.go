@@ -133,13 +133,7 @@ func TestRelay(t *testing.T) {
 			t.Errorf("no %v was carried out by kernels: %v", op, used)
 		}
 	}
-	f.idle()
-	for rank, q := range f.qs {
-		if n := q.Session.Bytes(); n != 0 || len(q.asyncs) != 0 {
-			t.Errorf("rank %d: %d bytes, %d async runs are left", rank, n, len(q.asyncs))
-		}
-		f.rigs[rank].exec.End(q.Session)
-	}
+	f.endEmpty()
 	for _, r := range f.rigs {
 		r.Until(func() bool { return r.exec.core.dev.Stats().Buffers <= 1 }) // that of the words of the checks of the probe
 	}

@@ -7,7 +7,7 @@
 // so a port has room for one: whoever sends the next one has the result of the one before.
 //
 // A Turn is a collective of some ports. It comes to be answered when it is the first one of all its ports. One goroutine answers
-// the turns of a Relay, and looks for words without a pause while there are some: a device cannot call it.
+// the turns of a Relay. It polls while there are some, since a device cannot call it.
 //
 // A device waits in vain where another one does not get to the collective. A Turn that ends without a result ends on all devices, which
 // then go on with what was in memory: whoever reads the result has to know (Turn.Answered).
