@@ -56,10 +56,22 @@ func (sh *sharing) exchanger() exchange.Config {
 // Kernel is the part of the rank where the device passes its operand on. One of the stream is waited for, and then its kernel would be, too.
 func (x *collective) Kernel() mesh.Kernel {
 	p := x.owner.home().port
-	if p == nil || !p.open || x.run == nil || x.err != nil || x.feed == nil || x.arg.Dev == nil || x.arg.Host != nil {
+	if p == nil || !p.open || x.run == nil || x.err != nil || x.feed == nil || x.arg.Dev == nil || x.arg.Host != nil ||
+		!x.sharing.mayWait(x.owner.home()) {
 		return nil
 	}
 	return relayer{x, p.Port}
+}
+
+// mayWait reports whether the device of a session may wait for others: it has had no work of other sessions for some time, and does what
+// other collectives need of it beside a kernel that waits.
+func (sh *sharing) mayWait(home *Queue) bool {
+	for _, q := range sh.queues.bySession {
+		if q != home && q.feed != nil && !q.feed.Quiet(quiet) {
+			return false
+		}
+	}
+	return sh.dev.Apart()
 }
 
 // relayer is a collective as a rank whose device passes the operand on.
@@ -73,18 +85,6 @@ func (r relayer) Port() *relay.Port { return r.port.Port }
 
 // Reach implements mesh.Kernel.
 func (r relayer) Reach() time.Time { return r.x.sharing.feed(r.x.owner).Reach() }
-
-// MayWait implements mesh.Kernel: the device has had no work of other sessions for some time, and does what other collectives need of it
-// beside a kernel that waits.
-func (r relayer) MayWait() bool {
-	sh, home := r.x.sharing, r.x.owner.home()
-	for _, q := range sh.queues.bySession {
-		if q != home && q.feed != nil && !q.feed.Quiet(quiet) {
-			return false
-		}
-	}
-	return sh.dev.Apart()
-}
 
 // Relay implements mesh.Kernel. The session goes on at once.
 func (r relayer) Relay(number uint32, done func(missed bool, err error)) {

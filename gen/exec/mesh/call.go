@@ -45,10 +45,9 @@ type member struct {
 	ahead  bool   // it wants to know when all ranks have entered
 	sent   bool   // it has sent its operand before that
 
-	kernel  Kernel      // nil where no kernel of its device passes the operand on
-	port    *relay.Port // by which it would
-	reach   time.Time   // when the device is expected to come to it
-	mayWait bool        // nobody else needs the device
+	kernel Kernel      // nil where no kernel of its device passes the operand on
+	port   *relay.Port // by which it would
+	reach  time.Time   // when the device is expected to come to it
 }
 
 // Entry is the part of a rank in a collective.

@@ -14,12 +14,11 @@ import (
 // device computes nothing else meanwhile.
 const mostApart = 100 * time.Millisecond
 
-// Kernel is a rank whose device passes the operand on and gets the result by a kernel. Its methods are called on the goroutine of
+// Kernel is a rank whose device passes the operand on and gets the result by a kernel, for which nobody else has to wait. Its methods are called on the goroutine of
 // the Executor of its session.
 type Kernel interface {
 	Port() *relay.Port
 	Reach() time.Time // when the device is expected to come to the collective
-	MayWait() bool    // nobody else needs the device now, so that it may wait for others
 	// Relay has the device carry out a turn of the port. done is called once: when the device has done so, or never will. missed says
 	// that it has got no result, and err that the operand is none.
 	Relay(number uint32, done func(missed bool, err error))
@@ -41,7 +40,7 @@ func (c *call) relay(after *actions) bool {
 	first, last := c.parties[0].reach, c.parties[0].reach
 	ports := make([]*relay.Port, len(c.parties))
 	for i, m := range c.parties {
-		if m.kernel == nil || len(c.parties) < 2 || !m.port.Holds(c.t.Bytes(), c.resultBytes()) || !m.mayWait {
+		if m.kernel == nil || len(c.parties) < 2 || !m.port.Holds(c.t.Bytes(), c.resultBytes()) {
 			return false
 		}
 		if ports[i] = m.port; m.reach.Before(first) {

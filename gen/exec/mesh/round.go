@@ -143,7 +143,7 @@ func (mt *meeting) enter(p *Place, seq int, in *ops.Instr, t ops.Type, party Par
 	}
 	m := member{place: p, at: at, party: party, device: party.Device(), ahead: party.Ahead()}
 	if m.kernel = party.Kernel(); m.kernel != nil {
-		m.port, m.reach, m.mayWait = m.kernel.Port(), m.kernel.Reach(), m.kernel.MayWait()
+		m.port, m.reach = m.kernel.Port(), m.kernel.Reach()
 	}
 	c.parties = append(c.parties, m)
 	switch {
