@@ -33,10 +33,10 @@ const (
 	aloneAfter = 2 * time.Second
 	// aloneAhead is how many seconds of work a timeline gets ahead of a flow that is alone,
 	// so that the device never waits for the next submission.
-	aloneAhead = 4 * pieceGPU
-	// alonePiece is how many seconds a submission of a flow that is alone takes at most. It
-	// bounds the first wait of another flow, and is above what callers gather.
-	alonePiece = 60e-3
+	aloneAhead = 2 * pieceGPU
+	// alonePiece is how many seconds a submission of a flow that is alone takes at most. With
+	// aloneAhead it bounds the first wait of another flow. A GPU idles for 10 µs between two of them.
+	alonePiece = 30e-3
 
 	watchdogGPU = 30 * time.Second
 	watchdogCPU = 5 * time.Minute
