@@ -27,7 +27,7 @@ func benchMesh(ctx context.Context, args []string) error {
 	f.DurationVar(&c.Time, "time", time.Second, "`duration` for which each row is measured at least")
 	f.BoolVar(&c.Bus, "bus", false, "measure the buses of the devices alone: by copy queues and by kernels, with imported and allocated memory, by the size of chunks and their number")
 	queues := f.String("copy-queues", "", "`families` and numbers of the queues for copies, such as 1.0,4.0, in place of those of the device")
-	rows := f.String("rows", "", "measure only what a regular `expression` finds: copy, all_reduce, step; of a bus such as 'both copy imported 8388608 ×4 on 2'")
+	rows := f.String("rows", "", "measure only what a regular `expression` finds: copy, all_reduce, in a row, step; of a bus such as 'both copy imported 8388608 ×4 on 2'")
 	way := f.String("schedule", "", "`way` of an all_reduce of two devices: divided, direct or swapped (default: that which a node takes)")
 	chunk := f.Int("chunk", 0, "`bytes` of an operand that a step of an all_reduce moves (default: by its size)")
 	f.BoolVar(&c.JSON, "json", false, "print a JSON line for each row")

@@ -170,7 +170,8 @@ func (x *collective) step(q *Queue) (wait queue.Wait) {
 		if wait, x.err = x.bring(q); wait != 0 {
 			return wait
 		}
-		own := x.sharing.exchanges || x.owner.home().port != nil // the device gets the result without the host
+		p := x.owner.home().port
+		own := x.sharing.exchanges || p != nil && p.open // the device gets the result without the host
 		x.goesOn = x.run != nil && own && x.arg.Dev != nil && x.arg.Host == nil
 		if x.err == nil {
 			wait, x.err = x.take(q)

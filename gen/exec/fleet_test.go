@@ -131,6 +131,19 @@ func (f *fleet) tensor(rank int, id ops.ID, t ops.Type, data []byte) {
 	f.rigs[rank].Do(f.qs[rank], ops.Tensor, id, t, nil, ops.Operand{Lit: &ops.Literal{Type: t, Data: data}})
 }
 
+// carried says which operations a test has seen carried out in the way that it is about.
+type carried map[ops.Op]int
+
+// wantAll reports the operations that it has not seen.
+func (c carried) wantAll(t *testing.T, way string) {
+	t.Helper()
+	for op := ops.AllReduce; op <= ops.CollectiveBroadcast; op++ {
+		if c[op] == 0 {
+			t.Errorf("no %v was carried out %s: %v", op, way, c)
+		}
+	}
+}
+
 // endEmpty ends the sessions once nothing is on its way: they have no values and no async runs.
 func (f *fleet) endEmpty() {
 	f.Helper()

@@ -38,7 +38,7 @@ type Port struct {
 }
 
 // OpenPort opens a port of a device; nil is a device that cannot have one. tried is called once, unless Close comes before: with true when a
-// kernel has been seen to get what the host writes meanwhile, and with false where none does.
+// kernel has been seen to get what the host writes meanwhile, and with false where none does; the port is closed then.
 func OpenPort(cfg Config, r *relay.Relay, tried func(bool)) *Port {
 	info := cfg.Device.Info()
 	mode, addresses := ".bindings", info.Features.BufferDeviceAddress
@@ -100,13 +100,17 @@ func (p *Port) try(tried func(bool)) {
 	}
 	same := func(operands [][]byte) ([][]byte, error) { return operands, nil }
 	t := p.relay.Begin([]*relay.Port{p.Port}, 4, same, func(error) {})
-	if p.kernel.Err() != nil || t == nil {
+	refuse := func() {
+		p.Close()
 		tried(false)
+	}
+	if p.kernel.Err() != nil || t == nil {
+		refuse()
 		return
 	}
 	p.attempt(t.Number(0), func(missed bool) {
 		if p.relay.End(t); missed || !t.Answered() {
-			tried(false)
+			refuse()
 			return
 		}
 		began := time.Now()
